@@ -2,13 +2,13 @@ import { createServer } from 'node:net';
 
 /*
  * The service for the client's rows, in a separate process. It sends prepared responses and does as little as possible,
- * so that only the client is measured. It prints its port when it listens.
+ * so that only the client is measured. It sends its port to the parent process.
  */
 
-/** How many records each response contains; 0 is the response to an update. Paths end with the number. */
+/** The number of records in each response; 0 is the response to an update. Paths end with the number. */
 const SIZES = [0, 1, 20, 100] as const;
 
-function jsonRecord(number: number): object {
+function buildJsonRecord(number: number): object {
   return {
     name: `name-${number}.rest`,
     created: '2026-07-01T09:30:00.000+0200',
@@ -32,7 +32,7 @@ function jsonRecord(number: number): object {
   };
 }
 
-function jsonAnswer(size: number): string {
+function buildJson(size: number): string {
   const stid = '20260701-app1-123456';
   if (size === 0) {
     const status = { code: 'S0105', text: 'Domain was updated successfully.', type: 'SUCCESS' };
@@ -42,11 +42,11 @@ function jsonAnswer(size: number): string {
     stid,
     status: { code: 'S0110005', text: 'The data was returned successfully.', type: 'SUCCESS' },
     object: { type: 'DomainPrereg', summary: size },
-    data: Array.from({ length: size }, (_, number) => jsonRecord(number)),
+    data: Array.from({ length: size }, (_, number) => buildJsonRecord(number)),
   });
 }
 
-function xmlRecord(number: number): string {
+function buildXmlRecord(number: number): string {
   const id = (name: string, value: number): string => `<${name}><id>${value}</id></${name}>`;
   return `
       <domain_prereg>
@@ -70,8 +70,8 @@ function xmlRecord(number: number): string {
       </domain_prereg>`;
 }
 
-function xmlAnswer(size: number): string {
-  const records = Array.from({ length: size }, (_, number) => xmlRecord(number)).join('');
+function buildXml(size: number): string {
+  const records = Array.from({ length: size }, (_, number) => buildXmlRecord(number)).join('');
   const data = size === 0 ? '<data/>' : `<data>\n      <summary>${size}</summary>${records}\n    </data>`;
   const [code, text] =
     size === 0
@@ -92,42 +92,42 @@ function xmlAnswer(size: number): string {
 `;
 }
 
-function http(type: string, body: string): Buffer {
+function buildResponse(type: string, body: string): Buffer {
   const length = Buffer.byteLength(body);
   return Buffer.from(`HTTP/1.1 200 OK\r\ncontent-type: ${type}\r\ncontent-length: ${length}\r\n\r\n${body}`);
 }
 
-const ANSWERS = new Map(
+const RESPONSES = new Map(
   SIZES.flatMap((size): [string, Buffer][] => [
-    [`json-${size}`, http('application/json;charset=UTF-8', jsonAnswer(size))],
-    [`xml-${size}`, http('application/xml;charset=UTF-8', xmlAnswer(size))],
+    [`json-${size}`, buildResponse('application/json;charset=UTF-8', buildJson(size))],
+    [`xml-${size}`, buildResponse('application/xml;charset=UTF-8', buildXml(size))],
   ]),
 );
 
 const HEAD_END = '\r\n\r\n';
 
-/** Answers each request with one write, when its last byte has arrived. */
+/** Responds to each request with one write, when its last byte has arrived. */
 const server = createServer({ noDelay: true }, (socket) => {
-  let answer: Buffer | undefined;
-  let missing = 0;
+  let response: Buffer | undefined;
+  let missingBytes = 0;
   socket.on('error', () => undefined);
   socket.on('data', (chunk) => {
-    if (answer === undefined) {
+    if (response === undefined) {
       const text = chunk.toString('latin1');
       const path = /^[A-Z]+ \/([a-z]+-\d+)/.exec(text)?.[1] ?? '';
       const head = text.indexOf(HEAD_END);
-      answer = ANSWERS.get(path);
-      if (answer === undefined || head === -1) {
+      response = RESPONSES.get(path);
+      if (response === undefined || head === -1) {
         socket.destroy();
         return;
       }
       const length = Number(/\r\ncontent-length: *(\d+)/i.exec(text)?.[1] ?? 0);
-      missing = head + HEAD_END.length + length;
+      missingBytes = head + HEAD_END.length + length;
     }
-    missing -= chunk.length;
-    if (missing > 0) return;
-    socket.write(answer);
-    answer = undefined;
+    missingBytes -= chunk.length;
+    if (missingBytes > 0) return;
+    socket.write(response);
+    response = undefined;
   });
 });
 // The parent may end without a message.

@@ -40,12 +40,11 @@ const TARGET = 0.85;
 
 type Call = () => Promise<unknown>;
 
-/** Measures and yields one row after the other. */
 export async function* clientRows(options: ClientRowOptions): AsyncGenerator<ClientRow> {
   const service = await startService();
   const agent = new Agent();
   try {
-    for (const { name, reference, ours, theirs, close } of pairs(service.origin, agent)) {
+    for (const { name, reference, ours, theirs, close } of createPairs(service.origin, agent)) {
       const row = { name, reference, unit: 'calls/s' as const, target: TARGET };
       yield { ...row, ...(await measureAlternately(ours, theirs, options)) };
       await close();
@@ -56,7 +55,7 @@ export async function* clientRows(options: ClientRowOptions): AsyncGenerator<Cli
   }
 }
 
-/** Each side is measured in alternating slices of this length, so that other load of the machine affects both. */
+/** Both sides are measured in alternating slices, so that other load of the machine affects both. */
 const SLICE_MS = 25;
 
 async function measureAlternately(
@@ -68,16 +67,16 @@ async function measureAlternately(
   // Round 0 compiles code and opens connections.
   for (let round = 0; round <= rounds; round += 1) {
     const slices = Math.ceil(roundMs / SLICE_MS);
-    const [a, b] = [new Rate(ours, concurrency), new Rate(theirs, concurrency)];
+    const [ourRate, theirRate] = [new Rate(ours, concurrency), new Rate(theirs, concurrency)];
     for (let slice = 0; slice < slices; slice += 1) {
       // A B B A, so that neither side always comes first.
-      const [first, second] = (slice + round) % 2 === 0 ? [a, b] : [b, a];
+      const [first, second] = (slice + round) % 2 === 0 ? [ourRate, theirRate] : [theirRate, ourRate];
       await first.measure(SLICE_MS);
       await second.measure(SLICE_MS);
     }
     if (round === 0) continue;
-    measured.ours.push(a.perSecond());
-    measured.theirs.push(b.perSecond());
+    measured.ours.push(ourRate.perSecond());
+    measured.theirs.push(theirRate.perSecond());
   }
   return measured;
 }
@@ -111,7 +110,7 @@ class Rate {
   }
 }
 
-interface Pair {
+interface CallPair {
   readonly name: string;
   readonly reference: string;
   readonly ours: Call;
@@ -122,13 +121,13 @@ interface Pair {
 const USER = 'customer';
 const CONTEXT = 4;
 const PASSWORD = 'a password of some length';
-const NAME_SERVERS = [{ name: 'ns1.example.net' }, { name: 'ns2.example.net' }];
+const NAMESERVERS = [{ name: 'ns1.example.net' }, { name: 'ns2.example.net' }];
 
-function* pairs(origin: string, agent: Agent): Generator<Pair> {
+function* createPairs(origin: string, agent: Agent): Generator<CallPair> {
   for (const size of [0, 1, 20, 100]) {
-    const client = clientOf(`${origin}/json-${size}`);
+    const client = createClient(`${origin}/json-${size}`);
     yield {
-      name: `JSON call (no charge), ${answerOf(size)}`,
+      name: `JSON call (no charge), ${describeResponse(size)}`,
       reference: 'undici and JSON.parse',
       ours: jsonCall(client, size),
       theirs: bareJson(origin, agent, size),
@@ -136,9 +135,9 @@ function* pairs(origin: string, agent: Agent): Generator<Pair> {
     };
   }
   for (const size of [0, 20, 100]) {
-    const client = clientOf(origin, `${origin}/xml-${size}`);
+    const client = createClient(origin, `${origin}/xml-${size}`);
     yield {
-      name: `XML call (no charge), ${answerOf(size)}`,
+      name: `XML call (no charge), ${describeResponse(size)}`,
       reference: 'undici and fast-xml-parser',
       ours: xmlCall(client, size),
       theirs: bareXml(origin, agent, size),
@@ -147,12 +146,12 @@ function* pairs(origin: string, agent: Agent): Generator<Pair> {
   }
 }
 
-function answerOf(size: number): string {
+function describeResponse(size: number): string {
   if (size === 0) return 'an update';
   return size === 1 ? 'a record' : `${size} records`;
 }
 
-function clientOf(jsonUrl: string, xmlUrl?: string): ServiceClient {
+function createClient(jsonUrl: string, xmlUrl?: string): ServiceClient {
   return createServiceClient({
     jsonUrl,
     xmlUrl,
@@ -164,7 +163,7 @@ function clientOf(jsonUrl: string, xmlUrl?: string): ServiceClient {
 
 function jsonCall(client: ServiceClient, size: number): Call {
   if (size === 0) {
-    return () => client.run(domainUpdateNameservers, { name: 'cafe.rest', nameServers: NAME_SERVERS });
+    return () => client.run(domainUpdateNameservers, { name: 'cafe.rest', nameServers: NAMESERVERS });
   }
   return () =>
     client.run(preregSearch, {
@@ -184,12 +183,12 @@ function bareJson(origin: string, agent: Agent, size: number): Call {
   return async () => {
     const body =
       size === 0
-        ? { nameServers: NAME_SERVERS }
+        ? { nameServers: NAMESERVERS }
         : {
             view: { children: true, offset: 0, limit: size },
             filters: [{ key: 'tld', operator: 'EQUAL', value: 'rest' }],
           };
-    const answer = await bare(agent, `${origin}/json-${size}/${path}`, {
+    const answer = await sendBare(agent, `${origin}/json-${size}/${path}`, {
       method: size === 0 ? 'PUT' : 'POST',
       headers,
       body: JSON.stringify(body),
@@ -226,13 +225,13 @@ function bareXml(origin: string, agent: Agent, size: number): Call {
   return async () => {
     const auth = `<auth><user>${USER}</user><context>${CONTEXT}</context><password>${PASSWORD}</password></auth>`;
     const body = `<?xml version="1.0" encoding="UTF-8"?><request>${auth}<task>${task}</task></request>`;
-    const answer = await bare(agent, `${origin}/xml-${size}`, { method: 'POST', headers, body });
-    if (XMLValidator.validate(answer) !== true) throw new Error('the answer is not well-formed');
+    const answer = await sendBare(agent, `${origin}/xml-${size}`, { method: 'POST', headers, body });
+    if (XMLValidator.validate(answer) !== true) throw new Error('the response is not well-formed');
     return new XMLParser().parse(answer);
   };
 }
 
-async function bare(
+async function sendBare(
   dispatcher: Dispatcher,
   url: string,
   options: Omit<Dispatcher.RequestOptions, 'origin' | 'path'>,

@@ -15,12 +15,11 @@ const CLOSE = /\r\nconnection:[ \t]*close/i;
 const REQUEST_LINE = /^(?:GET|POST|PUT|DELETE) (\/\S*) HTTP\/1\.1\r\n/;
 
 // The headers of Node's server, so that parsing them costs the same. Clients end idle connections.
-const ANSWER = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ';
+const RESPONSE_START = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ';
 const DATE = `\r\nDate: ${new Date().toUTCString()}`;
-const KEPT = `${DATE}\r\nConnection: keep-alive\r\nKeep-Alive: timeout=5${HEAD_END}`;
-const CLOSED = `${DATE}\r\nConnection: close${HEAD_END}`;
+const KEEP_ALIVE_END = `${DATE}\r\nConnection: keep-alive\r\nKeep-Alive: timeout=5${HEAD_END}`;
+const CLOSE_END = `${DATE}\r\nConnection: close${HEAD_END}`;
 
-/** A complete request. */
 export interface HttpRequest {
   /** Path and query, percent-encoded. */
   readonly target: string;
@@ -34,16 +33,16 @@ export interface HttpRequest {
 
 /**
  * Reads the first request in the received text.
- * @returns undefined while a part of it is missing, or why it is refused
+ * @returns undefined while a part of the request is missing
  */
-function readRequest(received: string): HttpRequest | { readonly refused: string } | undefined {
+function readRequest(received: string): HttpRequest | { readonly refusal: string } | undefined {
   const headEnd = received.indexOf(HEAD_END);
   if (headEnd === -1) return undefined;
   const head = received.slice(0, headEnd + 2);
   const target = REQUEST_LINE.exec(head)?.[1];
-  if (target === undefined) return { refused: `no request line: ${head.split('\r\n', 1)[0]}` };
-  if (TRANSFER_ENCODING.test(head)) return { refused: 'a transfer encoding' };
-  if (EXPECT.test(head)) return { refused: 'an expectation' };
+  if (target === undefined) return { refusal: `no request line: ${head.split('\r\n', 1)[0]}` };
+  if (TRANSFER_ENCODING.test(head)) return { refusal: 'transfer encodings are not supported' };
+  if (EXPECT.test(head)) return { refusal: 'expectations are not supported' };
   const bodyAt = headEnd + HEAD_END.length;
   const bytes = bodyAt + Number(LENGTH.exec(head)?.[1] ?? 0);
   if (received.length < bytes) return undefined;
@@ -54,66 +53,66 @@ function readRequest(received: string): HttpRequest | { readonly refused: string
  * The length of the response at the beginning of the received text, which may be longer than what has arrived.
  * @returns undefined while it is not known; `Infinity` if the response ends with the connection
  */
-function answerBytes(received: string): number | undefined {
+function measureResponse(received: string): number | undefined {
   const headEnd = received.indexOf(HEAD_END);
   if (headEnd === -1) return undefined;
   const head = received.slice(0, headEnd + 2);
   const bodyAt = headEnd + HEAD_END.length;
-  if (TRANSFER_ENCODING.test(head)) return chunkedEnd(received, bodyAt);
+  if (TRANSFER_ENCODING.test(head)) return findChunkedEnd(received, bodyAt);
   const length = LENGTH.exec(head)?.[1];
   return length === undefined ? Number.POSITIVE_INFINITY : bodyAt + Number(length);
 }
 
 /** The end of the chunks (RFC 9112, section 7.1) from this position. */
-function chunkedEnd(received: string, start: number): number | undefined {
-  for (let at = start; ; ) {
-    const lineEnd = received.indexOf('\r\n', at);
+function findChunkedEnd(received: string, start: number): number | undefined {
+  for (let position = start; ; ) {
+    const lineEnd = received.indexOf('\r\n', position);
     if (lineEnd === -1) return undefined;
-    const size = Number.parseInt(received.slice(at, lineEnd), 16);
-    // Anything else does not belong to the answer.
-    if (Number.isNaN(size)) return at;
+    const size = Number.parseInt(received.slice(position, lineEnd), 16);
+    if (Number.isNaN(size)) return position;
     if (size === 0) {
       // Trailer fields may follow the last chunk.
       const end = received.indexOf(HEAD_END, lineEnd);
       return end === -1 ? undefined : end + HEAD_END.length;
     }
-    at = lineEnd + 2 + size + 2;
+    position = lineEnd + 2 + size + 2;
   }
 }
 
 /**
- * Listens on any free port and answers 200 with JSON; requests of one connection are answered one after the other.
- * @param answer the JSON; without it the connection stays open, and nothing is ever sent on it
+ * Listens on any free port and responds to requests with status 200 and JSON.
+ * @param getJson if it returns undefined, the connection stays open and nothing more is sent
  */
 export async function serve(
-  answer: (request: HttpRequest) => string | Promise<string> | undefined,
+  getJson: (request: HttpRequest) => string | Promise<string> | undefined,
 ): Promise<{ readonly port: number; readonly server: Server }> {
   const server = createServer({ noDelay: true }, (socket) => {
     let received = '';
     /** Later data is ignored. */
-    let over = false;
-    const last = (text: string): void => {
-      over = true;
-      // Within the callback Node would create an error with its stack for pending writes.
+    let isFinished = false;
+    const sendLast = (text: string): void => {
+      isFinished = true;
+      // If called directly, Node would create an error with a stack for pending writes.
       socket.write(text, () => process.nextTick(() => socket.destroy()));
     };
-    // The client may be gone.
+    // The client may have disconnected.
     socket.on('error', () => undefined);
     socket.on('data', (chunk) => {
       received += chunk.toString('latin1');
-      while (!over) {
+      while (!isFinished) {
         const request = readRequest(received);
         if (request === undefined) return;
-        if ('refused' in request) {
-          return last(`HTTP/1.1 501 Not Implemented\r\nConnection: close${HEAD_END}${request.refused}\n`);
+        if ('refusal' in request) {
+          return sendLast(`HTTP/1.1 501 Not Implemented\r\nConnection: close${HEAD_END}${request.refusal}\n`);
         }
         received = received.slice(request.bytes);
         const write = (json: string): void => {
-          if (request.keeps) socket.write(`${ANSWER}${Buffer.byteLength(json)}${KEPT}${json}`);
-          else last(`${ANSWER}${Buffer.byteLength(json)}${CLOSED}${json}`);
+          if (request.keeps)
+            socket.write(`${RESPONSE_START}${Buffer.byteLength(json)}${KEEP_ALIVE_END}${json}`);
+          else sendLast(`${RESPONSE_START}${Buffer.byteLength(json)}${CLOSE_END}${json}`);
         };
-        const json = answer(request);
-        if (json === undefined) over = true;
+        const json = getJson(request);
+        if (json === undefined) isFinished = true;
         else if (typeof json === 'string') write(json);
         else void json.then(write);
       }
@@ -134,33 +133,33 @@ class Connection {
   readonly #port: number;
   readonly #socket: Socket;
   #received = '';
-  #waiting: { readonly resolve: () => void; readonly reject: (why: Error) => void } | undefined;
+  #pending: { readonly resolve: () => void; readonly reject: (why: Error) => void } | undefined;
   #usedAt = 0;
 
   constructor(port: number) {
     this.#port = port;
     const buffer = Buffer.allocUnsafe(READ_BYTES);
     const callback = (bytes: number): boolean => {
-      if (this.#waiting === undefined) this.#fail('nothing was asked');
+      if (this.#pending === undefined) this.#fail('data arrived without a request');
       else this.#read(buffer.toString('latin1', 0, bytes));
       return true;
     };
     this.#socket = connect({ host: '127.0.0.1', port, noDelay: true, onread: { buffer, callback } })
       .on('error', (error) => this.#fail('the connection failed', { cause: error }))
       .on('end', () => {
-        if (answerBytes(this.#received) === Number.POSITIVE_INFINITY) this.#done();
+        if (measureResponse(this.#received) === Number.POSITIVE_INFINITY) this.#finish();
       })
-      .on('close', () => this.#fail('the connection was closed before the whole answer was there'));
+      .on('close', () => this.#fail('the connection was closed before the response was complete'));
   }
 
   get isUsable(): boolean {
     return this.#socket.writable && performance.now() - this.#usedAt < IDLE_MS;
   }
 
-  /** @throws when the answer is not 200, or does not come */
+  /** @throws unless the response is 200 */
   send(request: Buffer): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#waiting = { resolve, reject };
+      this.#pending = { resolve, reject };
       this.#socket.write(request);
     });
   }
@@ -175,35 +174,34 @@ class Connection {
     const statusEnd = received.indexOf('\r\n');
     if (statusEnd === -1) return;
     const status = received.slice(0, statusEnd);
-    const bytes = answerBytes(received) ?? Number.POSITIVE_INFINITY;
-    if (!status.startsWith('HTTP/1.1 200 ')) this.#fail(`the answer was ${status}`);
-    else if (received.length > bytes) this.#fail('something came that is no part of the answer');
-    else if (received.length === bytes) this.#done();
+    const bytes = measureResponse(received) ?? Number.POSITIVE_INFINITY;
+    if (!status.startsWith('HTTP/1.1 200 ')) this.#fail(`the response was ${status}`);
+    else if (received.length > bytes) this.#fail('data arrived after the end of the response');
+    else if (received.length === bytes) this.#finish();
   }
 
-  #done(): void {
+  #finish(): void {
     if (CLOSE.test(this.#received)) this.end();
     this.#received = '';
     this.#usedAt = performance.now();
-    this.#waiting?.resolve();
-    this.#waiting = undefined;
+    this.#pending?.resolve();
+    this.#pending = undefined;
   }
 
-  #fail(why: string, options?: ErrorOptions): void {
+  #fail(reason: string, options?: ErrorOptions): void {
     this.end();
-    this.#waiting?.reject(new Error(`a request to port ${this.#port}: ${why}`, options));
-    this.#waiting = undefined;
+    this.#pending?.reject(new Error(`a request to port ${this.#port}: ${reason}`, options));
+    this.#pending = undefined;
   }
 }
 
-/** Sends requests over kept connections, opening as many as needed. */
+/** Sends requests over connections that are kept alive, opening as many as needed. */
 export class HttpClient {
   readonly #idle = new Map<number, Connection[]>();
 
   /**
-   * @param request the bytes to send
-   * @returns when the whole answer has arrived
-   * @throws when it was not 200, or did not arrive
+   * Resolves when the whole response has arrived.
+   * @throws unless it is 200
    */
   async send(port: number, request: Buffer): Promise<void> {
     let idle = this.#idle.get(port);

@@ -3,7 +3,6 @@ import { Surroundings, until } from './surroundings.ts';
 
 /* The duration of an action on an otherwise idle system, compared with a reference. */
 
-/** One measurement. */
 interface IdleLatency {
   readonly row: string;
   readonly what: string;
@@ -24,7 +23,7 @@ type TakeSamples = (amount: number) => Promise<Samples>;
 
 /**
  * Measures in several rounds with one idle bot, after a warm-up round.
- * @param prepare is called once, with the bot running
+ * @param prepare called once, with the bot running
  */
 export async function* measureIdleLatency(
   { effort, progress }: Bench,
@@ -41,18 +40,18 @@ export async function* measureIdleLatency(
       progress(`round ${n + 1}`);
       rounds.push(await takeSamples(effort.quick ? 3 : 20));
     }
-    for (const [of, part] of [
+    for (const [label, fraction] of [
       ['p50', 0.5],
       ['p90', 0.9],
     ] as const) {
       yield {
         row,
-        what: `${what}, idle, ${of}`,
+        what: `${what}, idle, ${label}`,
         reference,
         unit: 'ms',
-        ours: rounds.map(({ ours }) => quantile(ours, part)),
-        theirs: rounds.map(({ theirs }) => quantile(theirs, part)),
-        ...(of === 'p50' ? { target: { of: 'difference', kind: 'at most', value: maxMoreMs } } : {}),
+        ours: rounds.map(({ ours }) => quantile(ours, fraction)),
+        theirs: rounds.map(({ theirs }) => quantile(theirs, fraction)),
+        ...(label === 'p50' ? { target: { of: 'difference', kind: 'at most', value: maxMoreMs } } : {}),
       };
     }
   } finally {
@@ -61,21 +60,21 @@ export async function* measureIdleLatency(
 }
 
 /**
- * Does something and waits for its effect at a peer.
+ * Performs an action and waits for its effect at a peer.
  * @param effectAt when the peer saw the effect, by the clock of `process.hrtime`; undefined until then
- * @returns the milliseconds between the two
+ * @returns the milliseconds between the start of the action and its effect
  */
 export async function timeUntil(
   what: string,
-  cause: () => Promise<unknown>,
+  action: () => Promise<unknown>,
   effectAt: () => Promise<number | undefined>,
 ): Promise<number> {
   const startedAt = Number(process.hrtime.bigint()) / 1e6;
-  await cause();
-  let at: number | undefined;
+  await action();
+  let endedAt: number | undefined;
   await until(what, async () => {
-    at = await effectAt();
-    return at !== undefined;
+    endedAt = await effectAt();
+    return endedAt !== undefined;
   });
-  return (at ?? Number.NaN) - startedAt;
+  return (endedAt ?? Number.NaN) - startedAt;
 }

@@ -59,25 +59,25 @@ const { values } = parseArgs({
   },
 });
 if (values.profile !== undefined) profileInto(resolve(values.profile));
-const wanted = values.only?.split(',');
-const unknown = wanted?.filter((id) => !ROWS.some((row) => row.id === id)) ?? [];
+const requestedIds = values.only?.split(',');
+const unknown = requestedIds?.filter((id) => !ROWS.some((row) => row.id === id)) ?? [];
 if (unknown.length > 0) {
   process.stderr.write(
-    `There is no row ${unknown.join(', ')}; there are ${ROWS.map(({ id }) => id).join(', ')}.\n`,
+    `There is no row ${unknown.join(', ')}. Rows: ${ROWS.map(({ id }) => id).join(', ')}.\n`,
   );
   process.exit(1);
 }
 const effort = { quick: values.quick, rounds: Number(values.rounds ?? (values.quick ? 1 : 5)) };
-const chosen = ROWS.filter(({ id }) => wanted === undefined || wanted.includes(id));
+const selectedRows = ROWS.filter(({ id }) => requestedIds === undefined || requestedIds.includes(id));
 const machine = await describeMachine();
 process.stdout.write(`${machine.join('\n')}\n\n`);
 if (!values.quick) {
-  const minutes = Math.ceil(chosen.reduce((sum, { seconds }) => sum + seconds, 0) / 60);
+  const minutes = Math.ceil(selectedRows.reduce((sum, { seconds }) => sum + seconds, 0) / 60);
   process.stderr.write(`Takes about ${minutes} min.\n`);
 }
 
 const lines: Line[] = [];
-for (const row of chosen) {
+for (const row of selectedRows) {
   const progress = (what: string) => void process.stderr.write(`${row.id}: ${what}\n`);
   for await (const line of row.measure({ effort, progress })) {
     lines.push(line);
@@ -91,5 +91,5 @@ const results = lines.map((line) => ({
   met: isMet(line) ?? null,
 }));
 await writeFile(values.json, `${JSON.stringify({ machine, effort, results }, undefined, 2)}\n`);
-// A missed target is shown in the table, but is no failure, because the machine may be busy.
+// A missed target isn't a failure, because the machine may be busy.
 process.exit(0);

@@ -1,9 +1,7 @@
-/* Building blocks of the table: both sides are measured alternately, in several rounds, with targets. */
-
 export interface Target {
   /**
-   * `ratio` is ours divided by the reference's, `difference` is ours minus the reference's, `ours` is ours
-   * alone.
+   * `ratio`: our figure divided by the reference's; `difference`: our figure minus the reference's; `ours`: only our
+   * figure.
    */
   readonly of: 'ratio' | 'difference' | 'ours';
   readonly kind: 'at least' | 'at most';
@@ -12,7 +10,7 @@ export interface Target {
 
 /** One line of the table. */
 export interface Line {
-  /** Its row in the table of targets, as given to `--only`. */
+  /** The id of the row, as given to `--only`. */
   readonly row: string;
   readonly what: string;
   readonly reference: string;
@@ -29,9 +27,9 @@ export interface Effort {
   readonly rounds: number;
 }
 
-/** The rounds of a row with figures that vary much. */
-export function roundsAtLeast({ quick, rounds }: Effort, least: number): number {
-  return quick ? rounds : Math.max(least, rounds);
+/** For rows whose figures vary much between rounds. */
+export function roundsAtLeast({ quick, rounds }: Effort, minRounds: number): number {
+  return quick ? rounds : Math.max(minRounds, rounds);
 }
 
 /** Called with the current activity. */
@@ -61,16 +59,16 @@ export function spreadOf(figures: readonly number[]): Spread {
   return { median: quantile(figures, 0.5), least: Math.min(...figures), most: Math.max(...figures) };
 }
 
-/** The quantile of some figures, interpolated between neighbours. */
-export function quantile(figures: readonly number[], part: number): number {
+/** Interpolates between neighboring figures. */
+export function quantile(figures: readonly number[], fraction: number): number {
   const sorted = figures.toSorted((a, b) => a - b);
-  const at = (sorted.length - 1) * part;
-  const below = sorted[Math.floor(at)] ?? Number.NaN;
-  const above = sorted[Math.ceil(at)] ?? Number.NaN;
-  return below + (above - below) * (at - Math.floor(at));
+  const position = (sorted.length - 1) * fraction;
+  const below = sorted[Math.floor(position)] ?? Number.NaN;
+  const above = sorted[Math.ceil(position)] ?? Number.NaN;
+  return below + (above - below) * (position - Math.floor(position));
 }
 
-/** The figures that the target applies to, one per round. */
+/** @returns one figure per round */
 export function targetFigures({ ours, theirs, target }: Line): readonly number[] {
   switch (target?.of ?? (theirs.length === 0 ? 'ours' : 'ratio')) {
     case 'ratio':
@@ -82,7 +80,7 @@ export function targetFigures({ ours, theirs, target }: Line): readonly number[]
   }
 }
 
-/** Whether the median reaches the target; undefined without one. */
+/** @returns undefined if the line has no target */
 export function isMet(line: Line): boolean | undefined {
   if (line.target === undefined) return undefined;
   const { median } = spreadOf(targetFigures(line));
@@ -97,10 +95,10 @@ export async function measureAlternately<T>(
 ): Promise<{ readonly ours: readonly T[]; readonly theirs: readonly T[] }> {
   const measured: { ours: T[]; theirs: T[] } = { ours: [], theirs: [] };
   for (let round = 0; round < rounds; round += 1) {
-    const oursFirst = round % 2 === 0;
-    if (oursFirst) measured.ours.push(await ours(round));
+    const isOursFirst = round % 2 === 0;
+    if (isOursFirst) measured.ours.push(await ours(round));
     measured.theirs.push(await theirs(round));
-    if (!oursFirst) measured.ours.push(await ours(round));
+    if (!isOursFirst) measured.ours.push(await ours(round));
   }
   return measured;
 }

@@ -3,25 +3,24 @@ import type { Process } from './processes.ts';
 import { command, press } from './slack-load.ts';
 import { type Surroundings, until } from './surroundings.ts';
 
-/** Concurrent clicks. */
-const CLICKERS = 50;
+const CLICK_CONCURRENCY = 50;
 
 type Bot = Pick<Process, 'port'>;
 
-const took = z.tuple([z.object({ seconds: z.coerce.number(), settled: z.number() })]);
+const progressSchema = z.tuple([z.object({ seconds: z.coerce.number(), settled: z.number() })]);
 let name = 0;
 
-/** Requests renewals until this number of orders has its card posted and waits for a click. */
+/** Requests renewals until the cards of this many pending orders are posted. */
 export async function ask(s: Surroundings, bots: readonly Bot[], amount: number): Promise<void> {
-  // On a busy machine the database may not respond in time. People who are refused for that try again.
-  for (let tries = 1; ; tries += 1) {
+  // On a busy machine, the database may not respond in time, and the bot asks people to try again.
+  for (let attempt = 1; ; attempt += 1) {
     const missing = amount - (await s.waiting()).length;
     if (missing <= 0) break;
-    if (tries > 3) throw new Error(`asking for ${amount} orders: ${missing} have no card`);
-    const asked = Array.from({ length: missing }, () =>
+    if (attempt > 3) throw new Error(`requesting ${amount} orders: ${missing} have no card`);
+    const commands = Array.from({ length: missing }, () =>
       command(`renew order-${name++}.rest 2`, s.person(name), s.responseUrl),
     );
-    await spread(bots, asked, (bot, part) => s.slack.inTurn(bot.port, part, 8));
+    await distribute(bots, commands, (bot, part) => s.slack.inTurn(bot.port, part, 8));
     await until('the cards are posted', async () => (await s.waiting()).length >= amount).catch(
       () => undefined,
     );
@@ -44,7 +43,9 @@ export async function approveAll(
   const clicks = orders.map((order, n) =>
     press('order_approve', order, approvers[n % approvers.length] ?? s.approver, s.responseUrl),
   );
-  await spread(bots, clicks, (bot, part) => s.slack.inTurn(bot.port, part, CLICKERS / bots.length));
+  await distribute(bots, clicks, (bot, part) =>
+    s.slack.inTurn(bot.port, part, CLICK_CONCURRENCY / bots.length),
+  );
   const ids = orders.map(({ id }) => id);
   let seconds = 0;
   await until(
@@ -56,9 +57,9 @@ export async function approveAll(
          FROM orders o LEFT JOIN approvals a ON a.order_id = o.id WHERE o.id = ANY($1)`,
         [ids],
       );
-      const [found] = took.parse(rows);
-      seconds = found.seconds;
-      return found.settled === amount;
+      const [progress] = progressSchema.parse(rows);
+      seconds = progress.seconds;
+      return progress.settled === amount;
     },
     200,
   );
@@ -77,14 +78,14 @@ export async function carryOut(s: Surroundings, bots: readonly Bot[], amount: nu
 }
 
 /** Gives each bot its share of the total. */
-async function spread<T>(
+async function distribute<T>(
   bots: readonly Bot[],
   all: readonly T[],
-  give: (bot: Bot, part: readonly T[]) => Promise<void>,
+  send: (bot: Bot, part: readonly T[]) => Promise<void>,
 ): Promise<void> {
   await Promise.all(
     bots.map((bot, index) =>
-      give(
+      send(
         bot,
         all.filter((_, n) => n % bots.length === index),
       ),

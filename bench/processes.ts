@@ -8,30 +8,28 @@ import { z } from 'zod';
 
 const LOADER = new URL('../scripts/typescript.mjs', import.meta.url).href;
 
-let profiling: readonly string[] = [];
+let profilerArgs: readonly string[] = [];
 
-/** Makes each process started from now on write a CPU profile to the folder when it ends. */
+/** Makes each process that is started later write a CPU profile to the folder when it ends. */
 export function profileInto(folder: string): void {
-  profiling = ['--cpu-prof', '--cpu-prof-dir', folder];
+  profilerArgs = ['--cpu-prof', '--cpu-prof-dir', folder];
 }
 
-/** A process of the benchmark. */
 export interface Process {
   readonly port: number;
   readonly pid: number;
   /** The time from its start until it reported its port, in milliseconds. */
   readonly startedWithinMs: number;
-  /** Sends a message and waits for the answer. */
+  /** Sends a message and waits for the response. */
   ask<T>(message: string | object, answer: z.ZodType<T>): Promise<T>;
   stop(): Promise<void>;
 }
 
-const hello = z.object({ port: z.number() });
+const helloSchema = z.object({ port: z.number() });
 
 /**
  * Runs a file of `bench/children` as a separate process and waits until it reports its port.
  * @param name a TypeScript file, or JavaScript that runs as it is
- * @param options for Node
  */
 export async function startProcess(
   name: string,
@@ -39,39 +37,38 @@ export async function startProcess(
 ): Promise<Process> {
   const startedAt = performance.now();
   const child = fork(fileURLToPath(new URL(`./children/${name}`, import.meta.url)), {
-    execArgv: [...(name.endsWith('.ts') ? ['--import', LOADER] : []), ...profiling],
+    execArgv: [...(name.endsWith('.ts') ? ['--import', LOADER] : []), ...profilerArgs],
     env: { ...process.env, ...env },
-    // Its log is written at the default level, and discarded.
+    // The log is written at the default level, and discarded.
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     // A folder without a `.env` file.
     cwd: fileURLToPath(new URL('./children', import.meta.url)),
   });
-  const { port } = hello.parse(await next(child, name));
+  const { port } = helloSchema.parse(await waitForMessage(child, name));
   const startedWithinMs = performance.now() - startedAt;
   return {
     port,
     pid: child.pid ?? 0,
     startedWithinMs,
     async ask(message, answer) {
-      const answered = next(child, name);
+      const response = waitForMessage(child, name);
       child.send(message);
-      return answer.parse(await answered);
+      return answer.parse(await response);
     },
     async stop() {
       if (child.exitCode !== null || child.signalCode !== null) return;
       const ended = once(child, 'exit');
       child.disconnect();
-      const patience = setTimeout(() => child.kill('SIGKILL'), 5_000);
+      const killTimer = setTimeout(() => child.kill('SIGKILL'), 5_000);
       await ended;
-      clearTimeout(patience);
+      clearTimeout(killTimer);
     },
   };
 }
 
-/** The next message of a child. */
-async function next(child: ChildProcess, name: string): Promise<unknown> {
+async function waitForMessage(child: ChildProcess, name: string): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    const ended = () => reject(new Error(`${name} ended before it answered`));
+    const ended = () => reject(new Error(`${name} ended before it responded`));
     child.once('exit', ended);
     child.once('message', (message) => {
       child.off('exit', ended);
@@ -80,12 +77,12 @@ async function next(child: ChildProcess, name: string): Promise<unknown> {
   });
 }
 
-/** A program that runs as for users, and logs when it is ready. */
+/** A program that runs as users run it, and logs when it is ready. */
 export interface Program extends Pick<Process, 'port' | 'pid' | 'startedWithinMs' | 'stop'> {}
 
-const ready = z.object({ port: z.number(), msg: z.literal('ready') });
+const readySchema = z.object({ port: z.number(), msg: z.literal('ready') });
 
-/** Runs a JavaScript file and waits for its log line that it is ready on a port. */
+/** Runs a JavaScript file and waits until it logs that it is ready. */
 export async function startProgram(file: URL, env: Readonly<Record<string, string>>): Promise<Program> {
   const startedAt = performance.now();
   const child = spawn(process.execPath, [fileURLToPath(file)], {
@@ -97,14 +94,13 @@ export async function startProgram(file: URL, env: Readonly<Record<string, strin
   let port: number | undefined;
   const lines = createInterface(child.stdout);
   for await (const line of lines) {
-    const said = ready.safeParse(JSON.parse(line));
-    if (said.success) {
-      port = said.data.port;
+    const parsed = readySchema.safeParse(JSON.parse(line));
+    if (parsed.success) {
+      port = parsed.data.port;
       break;
     }
   }
   if (port === undefined) throw new Error(`${file.pathname} ended before it was ready`);
-  // The rest of its log is discarded.
   child.stdout.resume();
   return {
     port,

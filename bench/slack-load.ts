@@ -3,22 +3,22 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import { cardBlockId } from '../src/slack/orders/card.view.ts';
 import { HttpClient } from './http.ts';
 
-/** An unsigned delivery of Slack. */
+/** An unsigned delivery from Slack. */
 export interface Delivery {
   readonly body: string;
 }
 
 const CHANNELS = 20;
-let count = 0;
+let deliveryCount = 0;
 
-/** A slash command. @param responseUrl for the bot's ephemeral response */
+/** @param responseUrl for the bot's ephemeral response */
 export function command(text: string, userId: string, responseUrl: string, channelId?: string): Delivery {
-  count += 1;
-  return form({
+  deliveryCount += 1;
+  return encodeForm({
     token: 'bench',
     team_id: 'T0STEWARD',
     team_domain: 'steward',
-    channel_id: channelId ?? channel(count),
+    channel_id: channelId ?? pickChannelId(deliveryCount),
     channel_name: 'domains',
     user_id: userId,
     user_name: 'person',
@@ -27,13 +27,13 @@ export function command(text: string, userId: string, responseUrl: string, chann
     api_app_id: 'A0STEWARD',
     is_enterprise_install: 'false',
     response_url: responseUrl,
-    trigger_id: `${process.pid}.${Date.now()}.${count}`,
+    trigger_id: `${process.pid}.${Date.now()}.${deliveryCount}`,
   });
 }
 
 /**
  * A click on a button of an order's card, with the message, as Slack sends it.
- * @param responseUrl left out, as in some places of Slack
+ * @param responseUrl undefined where Slack sends none
  */
 export function press(
   actionId: string,
@@ -41,7 +41,7 @@ export function press(
   userId: string,
   responseUrl?: string,
 ): Delivery {
-  count += 1;
+  deliveryCount += 1;
   const payload = {
     type: 'block_actions',
     token: 'bench',
@@ -51,7 +51,7 @@ export function press(
     is_enterprise_install: false,
     user: { id: userId, username: 'person', name: 'person', team_id: 'T0STEWARD' },
     container: { type: 'message', message_ts: order.ts, channel_id: order.channelId, is_ephemeral: false },
-    trigger_id: `${process.pid}.${Date.now()}.${count}`,
+    trigger_id: `${process.pid}.${Date.now()}.${deliveryCount}`,
     channel: { id: order.channelId, name: 'domains' },
     message: { ts: order.ts, type: 'message', text: 'Renew', blocks: [] },
     state: { values: {} },
@@ -67,12 +67,12 @@ export function press(
       },
     ],
   };
-  return form({ payload: JSON.stringify(payload) });
+  return encodeForm({ payload: JSON.stringify(payload) });
 }
 
 /**
  * A form submission.
- * @param values of its inputs, by field, as Slack delivers their state
+ * @param values the states of its inputs, by field
  * @param origin the form's metadata: where it was opened, and its subject
  */
 export function submission(
@@ -81,7 +81,7 @@ export function submission(
   origin: { readonly channelId: string; readonly subject?: string },
   userId: string,
 ): Delivery {
-  count += 1;
+  deliveryCount += 1;
   const payload = {
     type: 'view_submission',
     token: 'bench',
@@ -90,9 +90,9 @@ export function submission(
     enterprise: null,
     is_enterprise_install: false,
     user: { id: userId, username: 'person', name: 'person', team_id: 'T0STEWARD' },
-    trigger_id: `${process.pid}.${Date.now()}.${count}`,
+    trigger_id: `${process.pid}.${Date.now()}.${deliveryCount}`,
     view: {
-      id: `V0BENCH${count}`,
+      id: `V0BENCH${deliveryCount}`,
       type: 'modal',
       callback_id: name,
       private_metadata: JSON.stringify(origin),
@@ -103,18 +103,18 @@ export function submission(
       },
     },
   };
-  return form({ payload: JSON.stringify(payload) });
+  return encodeForm({ payload: JSON.stringify(payload) });
 }
 
-function channel(n: number): string {
+function pickChannelId(n: number): string {
   return `C0BENCH${n % CHANNELS}`;
 }
 
-function form(fields: Readonly<Record<string, string>>): Delivery {
+function encodeForm(fields: Readonly<Record<string, string>>): Delivery {
   return { body: new URLSearchParams(fields).toString() };
 }
 
-/** The whole request. Its signature is valid for five minutes. */
+/** The signature is valid for five minutes. */
 export function signedRequest(
   port: number,
   secret: string,
@@ -135,9 +135,7 @@ export function signedRequest(
   return Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`);
 }
 
-/**
- * Sends deliveries as Slack does: signed, over HTTP, on kept connections. Everything possible is prepared beforehand.
- */
+/** Sends signed deliveries over HTTP connections that are kept alive. Requests are prepared before they are timed. */
 export class SlackLoad {
   readonly #client = new HttpClient();
   readonly #secret: string;
@@ -147,8 +145,8 @@ export class SlackLoad {
   }
 
   /**
-   * @returns milliseconds until the answer had arrived
-   * @throws when it was not 200
+   * @returns milliseconds until the response had arrived
+   * @throws unless it is 200
    */
   deliver(port: number, delivery: Delivery): Promise<number> {
     return this.#send(port, signedRequest(port, this.#secret, delivery));
@@ -156,29 +154,29 @@ export class SlackLoad {
 
   /**
    * Sends deliveries at a fixed rate, without waiting for responses.
-   * @returns the duration of each
+   * @returns the duration of each delivery in milliseconds
    */
   async atRate(port: number, deliveries: readonly Delivery[], perSecond: number): Promise<number[]> {
     const requests = deliveries.map((delivery) => signedRequest(port, this.#secret, delivery));
     const startedAt = performance.now();
-    const waits: Promise<number>[] = [];
+    const durations: Promise<number>[] = [];
     for (const [n, request] of requests.entries()) {
-      const early = startedAt + (n * 1_000) / perSecond - performance.now();
-      if (early > 0) await sleep(early);
-      waits.push(this.#send(port, request));
+      const waitMs = startedAt + (n * 1_000) / perSecond - performance.now();
+      if (waitMs > 0) await sleep(waitMs);
+      durations.push(this.#send(port, request));
     }
-    return Promise.all(waits);
+    return Promise.all(durations);
   }
 
-  /** Sends all deliveries, with a fixed number under way. */
-  async inTurn(port: number, deliveries: readonly Delivery[], atOnce: number): Promise<void> {
+  /** Sends all deliveries with fixed concurrency. */
+  async inTurn(port: number, deliveries: readonly Delivery[], concurrency: number): Promise<void> {
     const requests = deliveries.map((delivery) => signedRequest(port, this.#secret, delivery)).values();
     // With several bots, all loads are prepared before the first delivery is sent.
     await nextTurn();
-    const one = async () => {
+    const sendNext = async () => {
       for (const request of requests) await this.#client.send(port, request);
     };
-    await Promise.all(Array.from({ length: atOnce }, one));
+    await Promise.all(Array.from({ length: concurrency }, sendNext));
   }
 
   async close(): Promise<void> {

@@ -22,7 +22,7 @@ import { SlackLoad } from './slack-load.ts';
 const PEOPLE = Array.from({ length: 50 }, (_, n) => `U0PERSON${n}`);
 const APPROVER = 'U0APPROVER';
 const SIGNING_SECRET = randomBytes(16).toString('hex');
-/** The zone of the bench's names, and 250 others: a registrar's list is long. */
+/** The zone of the bench's names, and 250 others, because a registrar's price list is long. */
 const PRICED_ZONES = ['rest', ...Array.from({ length: 250 }, (_, n) => `zone-${n}`)];
 const PRICE = { amount: { currency: 'EUR', minor: 1_850 }, validFrom: '2026-01-01', source: 'Contract 7' };
 export const TEAM_ID = 'T0STEWARD';
@@ -47,10 +47,7 @@ export class Postgres {
     return new Postgres(server, dataDir);
   }
 
-  /**
-   * A new database with the current schema.
-   * @returns its address
-   */
+  /** @returns the URL of a new database with the current schema */
   async database(): Promise<string> {
     const name = `bench_${randomUUID().replaceAll('-', '')}`;
     const admin = new pg.Client({ connectionString: this.#server.url });
@@ -71,11 +68,10 @@ export class Postgres {
   }
 }
 
-const orders = z.array(
+const ordersSchema = z.array(
   z.object({ id: z.string(), channel_id: z.string(), ts: z.string().nullable(), state: z.string() }),
 );
 
-/** An order that is waiting for a click. */
 export interface WaitingOrder {
   readonly id: string;
   readonly channelId: string;
@@ -87,7 +83,6 @@ export interface WaitingOrder {
  * load comes from this process.
  */
 export class Surroundings {
-  /** Only for this instance. */
   readonly postgres: Postgres;
   readonly databaseUrl: string;
   readonly peers: Process;
@@ -123,7 +118,7 @@ export class Surroundings {
     return `${this.peersUrl}/respond`;
   }
 
-  /** All settings of a bot, with the default log level. */
+  /** The settings of a bot. The log level is the default. */
   environment(databaseUrl = this.databaseUrl): Readonly<Record<string, string>> {
     return {
       SLACK_BOT_TOKEN: 'xoxb-bench-0000',
@@ -136,16 +131,16 @@ export class Surroundings {
       APPROVERS: APPROVER,
       RDAP_BOOTSTRAP_URL: `${this.peersUrl}/rdap/bootstrap.json`,
       WHOIS: 'off',
-      // Nothing listens there, so that the bench stays on this machine.
+      // Nothing listens on this port, so no query leaves this machine.
       DNS_SERVERS: '127.0.0.1:9',
     };
   }
 
-  /** Starts another process, with the bot as users start it. */
+  /** @param name a file in `bench/children` */
   async start(name: string, env = this.environment()): Promise<Process> {
-    const started = await startProcess(name, env);
-    this.#processes.push(started);
-    return started;
+    const child = await startProcess(name, env);
+    this.#processes.push(child);
+    return child;
   }
 
   /** Creates a team's data: people with linked accounts, and the price list of a registrar. */
@@ -181,7 +176,7 @@ export class Surroundings {
     return PEOPLE[n % PEOPLE.length] ?? '';
   }
 
-  /** Orders that wait for a click and have their card posted. */
+  /** Pending orders whose card has been posted. */
   async waiting(): Promise<readonly WaitingOrder[]> {
     const { rows } = await this.db.query(
       `SELECT o.id, o.channel_id, m.ts, o.state FROM orders o
@@ -189,7 +184,9 @@ export class Surroundings {
        JOIN notifications m ON m.subject_kind = 'order' AND m.subject_id = o.id AND m.purpose = 'card'
        WHERE o.state = 'PENDING' AND p.shows = p.version::text ORDER BY o.id`,
     );
-    return orders.parse(rows).map(({ id, channel_id, ts }) => ({ id, channelId: channel_id, ts: ts ?? '' }));
+    return ordersSchema
+      .parse(rows)
+      .map(({ id, channel_id, ts }) => ({ id, channelId: channel_id, ts: ts ?? '' }));
   }
 
   /** Waits until nothing is being carried out and Slack shows the current state of every order. */
@@ -204,32 +201,29 @@ export class Surroundings {
     });
   }
 
-  /** Registers a cleanup. */
+  /** Registers a cleanup that runs on `close`. */
   closing(close: () => Promise<void>): void {
     this.#closers.push(close);
   }
 
   async close(): Promise<void> {
     for (const close of this.#closers) await close();
-    await Promise.all(this.#processes.map((each) => each.stop()));
+    await Promise.all(this.#processes.map((child) => child.stop()));
     await this.slack.close();
     await this.db.end();
     await this.postgres.stop();
   }
 }
 
-/**
- * Repeats a check until it holds.
- * @throws on a timeout in minutes, one by default
- */
+/** @throws on a timeout */
 export async function until(
   what: string,
-  holds: () => Promise<boolean>,
+  check: () => Promise<boolean>,
   everyMs = 50,
   minutes = 1,
 ): Promise<void> {
   const deadline = performance.now() + minutes * 60_000;
-  while (!(await holds())) {
+  while (!(await check())) {
     if (performance.now() > deadline) throw new Error(`waited ${minutes} min until ${what}`);
     await new Promise((resolve) => setTimeout(resolve, everyMs));
   }

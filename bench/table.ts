@@ -1,10 +1,9 @@
 import { isMet, type Line, type Spread, spreadOf, type Target, targetFigures } from './measure.ts';
 
-/** Formats the lines as one table of text. */
 export function tableOf(lines: readonly Line[]): string {
   const rows = [
     ['row', 'what', 'ours', 'reference', 'of it', 'assessed (least … most)', 'target', ''],
-    ...lines.map(cells),
+    ...lines.map(formatCells),
   ];
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
   const text = rows.map((row) =>
@@ -16,34 +15,34 @@ export function tableOf(lines: readonly Line[]): string {
   return [text[0], widths.map((width) => '-'.repeat(width)).join('  '), ...text.slice(1)].join('\n');
 }
 
-function cells(line: Line): string[] {
-  const met = isMet(line);
+function formatCells(line: Line): string[] {
+  const isTargetMet = isMet(line);
   return [
     line.row,
     line.what,
-    `${figure(spreadOf(line.ours).median)} ${line.unit}`,
-    line.theirs.length === 0 ? '–' : `${figure(spreadOf(line.theirs).median)} ${line.unit}`,
+    `${formatFigure(spreadOf(line.ours).median)} ${line.unit}`,
+    line.theirs.length === 0 ? '–' : `${formatFigure(spreadOf(line.theirs).median)} ${line.unit}`,
     line.reference,
-    assessment(line, spreadOf(targetFigures(line))),
-    line.target === undefined ? '–' : targetText(line.target, line.unit),
-    met === undefined ? '' : met ? 'met' : 'NOT MET',
+    formatAssessment(line, spreadOf(targetFigures(line))),
+    line.target === undefined ? '–' : formatTarget(line.target, line.unit),
+    isTargetMet === undefined ? '' : isTargetMet ? 'met' : 'NOT MET',
   ];
 }
 
-function assessment({ target, theirs, unit }: Line, { median, least, most }: Spread): string {
+function formatAssessment({ target, theirs, unit }: Line, { median, least, most }: Spread): string {
   const of = target?.of ?? (theirs.length === 0 ? 'ours' : 'ratio');
   const sign = of === 'ratio' ? '×' : ` ${unit}`;
-  return `${figure(median)}${sign} (${figure(least)} … ${figure(most)})`;
+  return `${formatFigure(median)}${sign} (${formatFigure(least)} … ${formatFigure(most)})`;
 }
 
-function targetText({ of, kind, value }: Target, unit: string): string {
+function formatTarget({ of, kind, value }: Target, unit: string): string {
   const bound = kind === 'at least' ? '≥' : '≤';
   if (of === 'ratio') return `${bound} ${value}×`;
   return `${bound} ${of === 'difference' ? '+' : ''}${value} ${unit}`;
 }
 
 /** Rounds to three significant digits. */
-function figure(value: number): string {
+function formatFigure(value: number): string {
   if (!Number.isFinite(value)) return String(value);
   const digits = Math.max(0, 2 - Math.floor(Math.log10(Math.max(Math.abs(value), 0.001))));
   return value.toFixed(Math.min(digits, 3));

@@ -16,7 +16,7 @@ import {
 } from '#src/approvals/signing/assertion.ts';
 import { computeFingerprint, type Fingerprint, spkiToCose } from '#src/approvals/signing/public-key.ts';
 
-/** The flags of an authenticator's data (WebAuthn, 6.1). */
+/** Flags in the authenticator data (WebAuthn, section 6.1). */
 const FLAGS = { present: 0x01, verified: 0x04, attested: 0x40 } as const;
 
 /** Deviations from a correct authenticator. */
@@ -29,10 +29,10 @@ export interface Misbehaviour {
   readonly type?: string;
 }
 
-const text = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64url');
+const toBase64Url = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64url');
 const sha256 = (bytes: Uint8Array | string) => createHash('sha256').update(bytes).digest();
 
-/** A software passkey: a real ES256 key, which signs what a browser would make it sign. */
+/** A software passkey with an ES256 key. */
 export class Authenticator {
   readonly credential: string;
   readonly publicKey: string;
@@ -47,17 +47,17 @@ export class Authenticator {
       privateKey === undefined
         ? generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
         : createPrivateKey({ key: privateKey, format: 'der', type: 'pkcs8' });
-    this.publicKey = text(createPublicKey(this.#key).export({ format: 'der', type: 'spki' }));
+    this.publicKey = toBase64Url(createPublicKey(this.#key).export({ format: 'der', type: 'spki' }));
     this.fingerprint = computeFingerprint(this.publicKey);
-    this.credential = text(sha256(this.publicKey).subarray(0, 16));
+    this.credential = toBase64Url(sha256(this.publicKey).subarray(0, 16));
   }
 
-  /** PKCS #8, for a browser's authenticator. */
+  /** PKCS #8, for a virtual authenticator in a browser. */
   privateKey(): Buffer {
     return this.#key.export({ format: 'der', type: 'pkcs8' });
   }
 
-  #clientData(type: string, challenge: string, { origin, ...other }: Misbehaviour): Buffer {
+  #buildClientData(type: string, challenge: string, { origin, ...other }: Misbehaviour): Buffer {
     return Buffer.from(
       JSON.stringify({
         type: other.type ?? type,
@@ -68,40 +68,40 @@ export class Authenticator {
     );
   }
 
-  #data(flags: number, { rpId, isUserVerified = true, counter = 0 }: Misbehaviour): Buffer {
-    const head = Buffer.alloc(37);
-    sha256(rpId ?? this.#relyingParty.id).copy(head);
-    head[32] = FLAGS.present | flags | (isUserVerified ? FLAGS.verified : 0);
-    head.writeUInt32BE(counter, 33);
-    return head;
+  #buildAuthenticatorData(flags: number, { rpId, isUserVerified = true, counter = 0 }: Misbehaviour): Buffer {
+    const bytes = Buffer.alloc(37);
+    sha256(rpId ?? this.#relyingParty.id).copy(bytes);
+    bytes[32] = FLAGS.present | flags | (isUserVerified ? FLAGS.verified : 0);
+    bytes.writeUInt32BE(counter, 33);
+    return bytes;
   }
 
-  /** Answers `navigator.credentials.get`. @param challenge in base64url */
-  answer(challenge: string, otherwise: Misbehaviour = {}): AuthenticationResponseJSON {
-    const clientData = this.#clientData('webauthn.get', challenge, otherwise);
-    const data = this.#data(0, otherwise);
+  /** Responds like `navigator.credentials.get`. @param challenge in base64url */
+  answer(challenge: string, deviations: Misbehaviour = {}): AuthenticationResponseJSON {
+    const clientData = this.#buildClientData('webauthn.get', challenge, deviations);
+    const data = this.#buildAuthenticatorData(0, deviations);
     const signature = sign('sha256', Buffer.concat([data, sha256(clientData)]), this.#key);
     return {
       id: this.credential,
       rawId: this.credential,
       type: 'public-key',
       response: {
-        authenticatorData: text(data),
-        clientDataJSON: text(clientData),
-        signature: text(signature),
+        authenticatorData: toBase64Url(data),
+        clientDataJSON: toBase64Url(clientData),
+        signature: toBase64Url(signature),
       },
       clientExtensionResults: {},
     };
   }
 
-  /** Answers `navigator.credentials.create` without an attestation. */
-  register(challenge: string, otherwise: Misbehaviour = {}): RegistrationResponseJSON {
-    const clientData = this.#clientData('webauthn.create', challenge, otherwise);
+  /** Responds like `navigator.credentials.create`, without an attestation. */
+  register(challenge: string, deviations: Misbehaviour = {}): RegistrationResponseJSON {
+    const clientData = this.#buildClientData('webauthn.create', challenge, deviations);
     const id = Buffer.from(this.credential, 'base64url');
     const length = Buffer.alloc(2);
     length.writeUInt16BE(id.length);
     const authData = Buffer.concat([
-      this.#data(FLAGS.attested, otherwise),
+      this.#buildAuthenticatorData(FLAGS.attested, deviations),
       Buffer.alloc(16),
       length,
       id,
@@ -118,14 +118,14 @@ export class Authenticator {
       id: this.credential,
       rawId: this.credential,
       type: 'public-key',
-      response: { clientDataJSON: text(clientData), attestationObject: text(attestation) },
+      response: { clientDataJSON: toBase64Url(clientData), attestationObject: toBase64Url(attestation) },
       clientExtensionResults: {},
     };
   }
 
-  /** Signs a challenge, in the stored form. */
-  assert<Signed extends Challenge>(challenge: Signed, otherwise: Misbehaviour = {}): Assertion<Signed> {
-    const { response } = this.answer(encodeChallenge(challenge), otherwise);
+  /** @returns the assertion as the bot stores it */
+  assert<Signed extends Challenge>(challenge: Signed, deviations: Misbehaviour = {}): Assertion<Signed> {
+    const { response } = this.answer(encodeChallenge(challenge), deviations);
     const { authenticatorData, clientDataJSON, signature } = response;
     return {
       challenge,

@@ -39,7 +39,7 @@ export interface DemoOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** A PostgreSQL to use instead of the embedded one. */
   readonly databaseUrl?: string;
-  /** Whether to start like `npm run demo`: in a workspace with a history, with its own root and a webhook receiver. */
+  /** Whether to start like `npm run demo`: with a history, a signing root and a webhook receiver. */
   readonly lived?: boolean;
   /** Whether to start with Slack's tokens alone: without a domain service, approvers and reminder channel. */
   readonly watchOnly?: boolean;
@@ -47,22 +47,21 @@ export interface DemoOptions {
   readonly rude?: number | undefined;
   /** Whether to use Socket Mode instead of HTTP. */
   readonly socketMode?: boolean;
-  /** Aborts a start. */
+  /** Aborts the start. */
   readonly signal?: AbortSignal;
   /** Seams of the bot that override those of the demo. */
   readonly seams?: Seams;
-  /** Changes of the workspace's people and places. */
+  /** Overrides the workspace's people and channels. */
   readonly seed?: Partial<Seed>;
 }
 
-/** The running parts: the sandbox of the domain service, the local workspace, and the bot connected to both. */
 export interface Demo {
   readonly url: string;
   readonly service: SandboxService;
   readonly dns: DemoDns;
   readonly workspace: Workspace;
   readonly bot: Bot;
-  /** Moves the clock of the bot and of the sandbox, and checks for due work at once. */
+  /** Moves the clock of the bot and the sandbox, and does due work immediately. */
   moveTime(byMs: number): Promise<void>;
   /** Plays the theft of `cafe.rest`. Each step waits until the bot has reported it. */
   playTheft(): Promise<void>;
@@ -71,22 +70,19 @@ export interface Demo {
 
 const DAY_MS = 86_400_000;
 const MAX_AHEAD_MS = 5 * 365 * DAY_MS;
-const moveBody = z.object({ addMs: z.number().int().optional(), reset: z.boolean().optional() });
+const moveSchema = z.object({ addMs: z.number().int().optional(), reset: z.boolean().optional() });
 
-/**
- * The bot's pages for people, served at the workspace's address: passkeys are bound to an address that must not change.
- */
-const PAGES = /^\/(?:sign|keys|calendar)\//;
+/** The bot's pages are served at the workspace's address, because passkeys need an address that doesn't change. */
+const PAGE_PATHS = /^\/(?:sign|keys|calendar)\//;
 /** Ada, whose passkey is in the demo. */
 const ROOT_OWNER = 'U0ADA';
-/** Where the demo receives the bot's webhooks. */
 const WEBHOOK_PATH = '/webhooks';
 
-/** An empty setting isn't set. */
+/** An empty setting counts as not set. */
 const WATCH_ONLY = { SERVICE_JSON_URL: '', SERVICE_XML_URL: '', APPROVERS: '', REMINDER_CHANNEL: '' };
 
-/** The name of the guide's second path, which is in use. */
-const STOLEN = 'cafe.rest';
+/** The name of the guide's second path. */
+const STOLEN_NAME = 'cafe.rest';
 
 /** Starts the demo. It connects only to this machine. */
 export async function startDemo(options: DemoOptions): Promise<Demo> {
@@ -102,27 +98,27 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
   service.clock.setOffset(aheadMs);
   if (isNew) addHolidayNames(service);
   if (lived || watchOnly) showRecords(service);
-  if (lived) showRecord(service, STOLEN);
+  if (lived) showRecord(service, STOLEN_NAME);
   const dns = await startDemoDns(service, [SANDBOX_ACCOUNTS.alice.context], options.rude);
   let demo: Demo | undefined;
   let ceremonies: readonly string[] = [];
-  const noteCeremony = (title: string | undefined) => {
+  const recordCeremony = (title: string | undefined) => {
     if (title === undefined) return;
     ceremonies = [...ceremonies, title];
     workspace.emitHostEvent('ceremonies');
   };
-  /** Requests up to this one belong to the history. */
-  let shownFrom = 0;
+  /** The number of the last request that belongs to the history. */
+  let lastHistoryRequest = 0;
   const receiver = createReceiver(() => workspace.emitHostEvent('webhooks'));
 
   let bot: Bot | undefined;
 
-  const setClock = (toMs: number) => {
-    aheadMs = toMs;
+  const setClock = (offsetMs: number) => {
+    aheadMs = offsetMs;
     service.clock.setOffset(aheadMs);
   };
-  const moveTime = async (toMs: number) => {
-    setClock(Math.min(Math.max(toMs, 0), MAX_AHEAD_MS));
+  const moveTime = async (offsetMs: number) => {
+    setClock(Math.min(Math.max(offsetMs, 0), MAX_AHEAD_MS));
     await demo?.bot.catchUp();
     workspace.emitHostEvent('time');
     return { now: now().toISOString(), aheadMs };
@@ -130,13 +126,13 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
 
   const workspace = await startWorkspace({
     port: options.port,
-    // The history's messages have past times; later moves of the clock don't affect messages.
+    // The history's messages have past times. Moving the clock forward doesn't affect messages.
     now: () => Date.now() + Math.min(aheadMs, 0),
     bot: { scopes: BOT_SCOPES.map(({ scope }) => scope), escapeEntities: true },
     seed: {
       teamName: 'Steward & Co',
       appName: 'Domain Steward',
-      ...(lived ? livedSeed() : {}),
+      ...(lived ? createHistorySeed() : {}),
       ...options.seed,
     },
     stateFile,
@@ -149,23 +145,24 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
     isOpen: () => demo !== undefined,
     async handle(path, request, response) {
       if (path === WEBHOOK_PATH && request.method === 'POST') await receiver.receive(request, response);
-      else if (bot !== undefined && PAGES.test(path)) noteCeremony(await passOn(request, response, bot.port));
+      else if (bot !== undefined && PAGE_PATHS.test(path))
+        recordCeremony(await passOn(request, response, bot.port));
       else return false;
       return true;
     },
     extraRoutes: {
       'GET /local/requests': ({ query }) => {
-        const after = Math.max(Number(query.get('after') ?? 0), shownFrom);
+        const afterNumber = Math.max(Number(query.get('after') ?? 0), lastHistoryRequest);
         return {
           requests: service.requests
-            .filter((request) => request.n > after)
+            .filter((request) => request.n > afterNumber)
             .slice(-200)
             .reverse(),
         };
       },
       'GET /local/time': () => ({ now: now().toISOString(), aheadMs }),
       'POST /local/time': async ({ body }) => {
-        const move = moveBody.parse(body);
+        const move = moveSchema.parse(body);
         return moveTime(move.reset === true ? 0 : aheadMs + (move.addMs ?? 0));
       },
       'POST /local/theft': async () => {
@@ -176,11 +173,10 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
       'GET /local/webhooks': () => ({ webhooks: receiver.received() }),
       'GET /local/ceremonies': () => ({ ceremonies }),
       'POST /local/root': async () => {
-        const told = workspace.as(ROOT_OWNER).ephemerals().at(-1)?.text ?? '';
-        const address = pageAddress(told);
-        if (address === undefined || bot === undefined)
-          throw new Error('nothing was offered to Ada to be signed');
-        noteCeremony(await pressWith(root, address, `http://127.0.0.1:${bot.port}`));
+        const text = workspace.as(ROOT_OWNER).ephemerals().at(-1)?.text ?? '';
+        const address = pageAddress(text);
+        if (address === undefined || bot === undefined) throw new Error('Ada has nothing to sign');
+        recordCeremony(await pressWith(root, address, `http://127.0.0.1:${bot.port}`));
       },
       'GET /local/hints': () => ({
         accounts: SANDBOX_ACCOUNTS,
@@ -196,23 +192,23 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
   });
 
   /** Plays the history, and leaves the clock at the present. */
-  const live = async (started: Bot) => {
+  const prepareHistory = async (startedBot: Bot) => {
     const moveTo = (daysAgo: number) => {
       options.signal?.throwIfAborted();
       setClock(-daysAgo * DAY_MS);
     };
-    const parts = { service, dns, workspace, bot: started, root, moveTo };
-    const tried = (part: Promise<void>) =>
-      part.catch((err: unknown) => {
+    const parts = { service, dns, workspace, bot: startedBot, root, moveTo };
+    const logFailure = (task: Promise<void>) =>
+      task.catch((err: unknown) => {
         options.signal?.throwIfAborted();
         log.error({ err }, 'the demo begins with less history than it should');
       });
-    if (isNew) await tried(liveHistory(parts));
+    if (isNew) await logFailure(liveHistory(parts));
     setClock(0);
-    await tried(goOn(parts));
+    await logFailure(goOn(parts));
     if (isNew) welcome(workspace);
     workspace.forgetEphemerals();
-    shownFrom = service.requests.at(-1)?.n ?? 0;
+    lastHistoryRequest = service.requests.at(-1)?.n ?? 0;
   };
   const publicUrl = `http://localhost:${new URL(workspace.url).port}`;
   const root = await openRoot(options.dataDir, { id: 'localhost', origin: publicUrl });
@@ -225,7 +221,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
       PORT: '0',
       SERVICE_JSON_URL: service.jsonUrl,
       SERVICE_XML_URL: service.xmlUrl,
-      CREDENTIALS_KEYS: await credentialsKey(options.dataDir),
+      CREDENTIALS_KEYS: await loadCredentialsKey(options.dataDir),
       DATA_DIR: options.dataDir,
       BACKUP_DIR: 'none',
       ...(options.databaseUrl === undefined ? {} : { DATABASE_URL: options.databaseUrl }),
@@ -248,7 +244,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
       ...(watchOnly ? WATCH_ONLY : {}),
       ...options.settings,
     });
-    const started = await startBot(config, {
+    const startedBot = await startBot(config, {
       log,
       ...(options.signal === undefined ? {} : { signal: options.signal }),
       seams: {
@@ -259,38 +255,38 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
         pace: { ...(options.seams?.pace ?? PACE), spacingMs: 10 },
       },
     });
-    bot = started;
-    workspace.setRequestUrl(`http://127.0.0.1:${started.port}/slack/events`);
-    if (lived) await live(started);
+    bot = startedBot;
+    workspace.setRequestUrl(`http://127.0.0.1:${startedBot.port}/slack/events`);
+    if (lived) await prepareHistory(startedBot);
     demo = {
       url: workspace.url,
       service,
       dns,
       workspace,
-      bot: started,
+      bot: startedBot,
       moveTime: async (byMs) => void (await moveTime(aheadMs + byMs)),
       async playTheft() {
         const { sandbox } = dns;
         // This machine can't run its own DNS.
         if (sandbox === undefined) return;
-        const place = { channelId: '' };
-        await started.facts.changeReminders([{ name: STOLEN, isNew: true }], 'U0ALICE', place);
-        await started.facts.change(new Map([[STOLEN, { addTags: ['guarded'] }]]), 'U0ALICE', place);
+        const origin = { channelId: '' };
+        await startedBot.facts.changeReminders([{ name: STOLEN_NAME, isNew: true }], 'U0ALICE', origin);
+        await startedBot.facts.change(new Map([[STOLEN_NAME, { addTags: ['guarded'] }]]), 'U0ALICE', origin);
         await playTheft({
           service,
           dns: sandbox,
-          name: STOLEN,
+          name: STOLEN_NAME,
           moveTime: (byMs) => moveTime(aheadMs + byMs),
           told: () =>
             workspace.messages('C0EXPIRY').flatMap(({ metadata, thread_ts }) => {
               if (metadata?.event_type !== 'domain_incident' || thread_ts !== undefined) return [];
               const { name, kinds } = metadata.event_payload;
-              return name === STOLEN ? String(kinds).split(',') : [];
+              return name === STOLEN_NAME ? String(kinds).split(',') : [];
             }),
         });
       },
       async stop() {
-        await started.stop();
+        await startedBot.stop();
         await workspace.close();
         await dns.close();
         await service.close();
@@ -306,17 +302,21 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
   }
 }
 
-/** The usual people and places, and the channel of the history. */
-function livedSeed(): Partial<Seed> {
+function createHistorySeed(): Partial<Seed> {
   const { channels } = defaultSeed();
-  const [first, ...rest] = channels;
-  if (first === undefined) throw new Error('the workspace has no channel');
-  const history = { ...first, id: RESTAURANTS, name: 'restaurants', topic: 'Domains of our restaurants' };
-  return { channels: [first, history, ...rest] };
+  const [firstChannel, ...rest] = channels;
+  if (firstChannel === undefined) throw new Error('the workspace has no channel');
+  const history = {
+    ...firstChannel,
+    id: RESTAURANTS,
+    name: 'restaurants',
+    topic: 'Domains of our restaurants',
+  };
+  return { channels: [firstChannel, history, ...rest] };
 }
 
-/** The demo's key for credentials. It is stored with the demo's data, so that linked accounts survive a restart. */
-async function credentialsKey(dataDir: string): Promise<string> {
+/** The key is stored with the demo's data, so that linked accounts survive a restart. */
+async function loadCredentialsKey(dataDir: string): Promise<string> {
   const file = join(dataDir, 'credentials.key');
   try {
     return (await readFile(file, 'utf8')).trim();

@@ -14,8 +14,8 @@ import { Doing, MAX_WAIT_MS } from './people.ts';
 import { pageAddress, pressWith } from './root-key.ts';
 
 /*
- * The thirty days before the demo's first start. People act in the local workspace with the bot's own clock set back,
- * so every order, event and message comes from the bot itself.
+ * The thirty days before the demo's first start. People act in the local workspace while the bot's clock is set back, so
+ * every order, event and message comes from the bot itself.
  */
 
 export interface HistoryParts {
@@ -36,17 +36,16 @@ export const HISTORY_DAYS = 30;
 
 /** The names of the demo's mandate. The last one costs more than it allows. */
 const HOLIDAY_NAMES = ['garden.rest', 'terrace.rest', 'summer.rest', 'garden.example'];
-/** The mandate acts two weeks before they expire, on the same day for all of them. */
+/** Days until they expire. The mandate renews them two weeks before, all on the same day. */
 const HOLIDAY_DAYS = 33;
-/** Requires a signature. */
-const SIGNED = 'menu.example';
-/** The name that is registered. */
-const MADE = 'brasserie.rest';
+/** The policy requires signatures for orders of this name. */
+const SIGNED_NAME = 'menu.example';
+const NEW_NAME = 'brasserie.rest';
 
 const POLICY = `
 - rule_name: the menu is signed
   tasks: [charge, risk]
-  names: [${SIGNED}]
+  names: [${SIGNED_NAME}]
   decision: approve
   approvers: [U0BOB, S0APPROVERS]
   signed: true
@@ -71,31 +70,30 @@ deli.rest,U0BOB,client-acme,
 catering.rest,U0CAROL,client-catering,Ask before letting it lapse
 `;
 
-/** Nobody has said who owns it. */
-const OWNERLESS = 'mezze.rest';
+const OWNERLESS_NAME = 'mezze.rest';
 
-/** Adds sandbox names that the history needs. */
 export function addHolidayNames({ state, clock }: SandboxService): void {
   for (const name of HOLIDAY_NAMES)
     state.addDomain({ name, context: 4, expires: clock.real() + HOLIDAY_DAYS * DAY_MS });
 }
 
-/** Plays the thirty days, and leaves the clock at their end. */
+/** Plays the thirty days, and sets the clock to the present. */
 export async function liveHistory(parts: HistoryParts): Promise<void> {
   const { workspace, bot, moveTo } = parts;
   const [bob, carol] = [
     new Doing(workspace, 'U0BOB', RESTAURANTS),
     new Doing(workspace, 'U0CAROL', RESTAURANTS),
   ];
-  const given = (asking: Promise<() => Message>, by: Doing) => carriedOut(workspace, asking, by);
-  const renew = (who: Doing, names: string, reason: string, years = 1) =>
-    who.asks(names.split(' '), () => who.command(`/domain renew ${names} ${years} -- ${reason}`));
+  const approve = (order: Promise<() => Message>, approver: Doing) =>
+    approveAndWait(workspace, order, approver);
+  const renew = (person: Doing, names: string, reason: string, years = 1) =>
+    person.asks(names.split(' '), () => person.command(`/domain renew ${names} ${years} -- ${reason}`));
 
-  const begun = new Date(Date.now() - HISTORY_DAYS * DAY_MS);
+  const startedAt = new Date(Date.now() - HISTORY_DAYS * DAY_MS);
   await Promise.all([
-    linked(bob, SANDBOX_ACCOUNTS.bob),
-    linked(carol, SANDBOX_ACCOUNTS.frontdesk),
-    bot.prices.save(diffPrices([], pricesFrom(begun)), 'U0ADA', begun),
+    linkAccount(bob, SANDBOX_ACCOUNTS.bob),
+    linkAccount(carol, SANDBOX_ACCOUNTS.frontdesk),
+    bot.prices.save(diffPrices([], createPrices(startedAt)), 'U0ADA', startedAt),
   ]);
   await publishPolicy(parts);
 
@@ -104,33 +102,33 @@ export async function liveHistory(parts: HistoryParts): Promise<void> {
   const contacts = Object.fromEntries(['ownerc', 'adminc', 'techc'].map((role) => [role, String(contact)]));
   const nameServers = SANDBOX_NAMESERVERS.join('\n');
   await Promise.all([
-    given(renew(bob, 'tapas.rest', 'the lease runs on'), carol),
-    given(
-      carol.asks([MADE], () => carol.fillIn(`/domain create ${MADE}`, { ...contacts, nameServers })),
+    approve(renew(bob, 'tapas.rest', 'the lease runs on'), carol),
+    approve(
+      carol.asks([NEW_NAME], () => carol.fillIn(`/domain create ${NEW_NAME}`, { ...contacts, nameServers })),
       bob,
     ),
   ]);
   moveTo(24);
   await Promise.all([
-    given(renew(carol, 'lunch.rest', 'the second kitchen'), bob),
+    approve(renew(carol, 'lunch.rest', 'the second kitchen'), bob),
     setBudget(new Doing(workspace, 'U0ADA', RESTAURANTS)),
   ]);
   moveTo(19);
-  await given(renew(bob, 'ladle.rest', 'as every year'), carol);
+  await approve(renew(bob, 'ladle.rest', 'as every year'), carol);
   moveTo(13);
-  const refused = await renew(carol, 'tavern.rest', 'two years are cheaper', 2);
+  const tavernOrder = await renew(carol, 'tavern.rest', 'two years are cheaper', 2);
   await Promise.all([
-    bob.fillIn({ message: refused(), action: 'order_deny' }, { reason: 'The tavern closes in May' }),
-    given(renew(bob, 'saffron.rest soup.rest spoon.rest', 'client ACME paid'), carol),
-    given(renew(carol, 'sushi.rest', 'as every year'), bob),
+    bob.fillIn({ message: tavernOrder(), action: 'order_deny' }, { reason: 'The tavern closes in May' }),
+    approve(renew(bob, 'saffron.rest soup.rest spoon.rest', 'client ACME paid'), carol),
+    approve(renew(carol, 'sushi.rest', 'as every year'), bob),
   ]);
   await solveIncident(parts, bob);
   moveTo(4);
-  await given(renew(bob, 'ramen.rest', 'the shop stays'), carol);
+  await approve(renew(bob, 'ramen.rest', 'the shop stays'), carol);
   moveTo(1 / 24);
   await importNames(parts, bob);
   await Promise.all([
-    given(askForMandate(bob), carol),
+    approve(requestMandate(bob), carol),
     renew(bob, 'noodle.rest', 'before the prices rise'),
     renew(carol, 'pasta.rest', 'for the new menu', 2),
     renew(carol, 'kitchen.rest', 'the kitchen asked'),
@@ -149,20 +147,24 @@ export function welcome(workspace: Workspace): void {
     );
 }
 
-/** Restores what a start at another port, or days without the bot, have invalidated. */
+/** Renews what has become invalid because the demo was stopped for days or started at another port. */
 export async function goOn(parts: HistoryParts): Promise<void> {
   const { workspace } = parts;
   const bob = new Doing(workspace, 'U0BOB', RESTAURANTS);
-  await signWhatDecides(parts);
+  await signCharterAgain(parts);
   const { blocks } = await bob.answerTo('/domain mandates');
   if (JSON.stringify(blocks).includes('mandate_end')) return;
-  await carriedOut(workspace, askForMandate(bob), new Doing(workspace, 'U0CAROL', RESTAURANTS));
+  await approveAndWait(workspace, requestMandate(bob), new Doing(workspace, 'U0CAROL', RESTAURANTS));
 }
 
-/** Another person approves an order, and it is carried out. */
-async function carriedOut(workspace: Workspace, asking: Promise<() => Message>, by: Doing): Promise<void> {
-  const card = await asking;
-  await by.click(card(), 'order_approve');
+/** Approves an order as another person, and waits until it is carried out. */
+async function approveAndWait(
+  workspace: Workspace,
+  order: Promise<() => Message>,
+  approver: Doing,
+): Promise<void> {
+  const card = await order;
+  await approver.click(card(), 'order_approve');
   await workspace.waitFor(() => (stateOf(card()) === 'SUCCEEDED' ? card() : undefined), {
     what: `an order of the history to be carried out: ${card().text}`,
     timeoutMs: MAX_WAIT_MS,
@@ -171,77 +173,82 @@ async function carriedOut(workspace: Workspace, asking: Promise<() => Message>, 
 
 type Account = Readonly<Record<'user' | 'password', string>> & { readonly context: number };
 
-function linked(who: Doing, { user, context, password }: Account): Promise<void> {
-  return who.fillIn('/domain link', { user, context: String(context), password }, 'Linked:');
+function linkAccount(person: Doing, { user, context, password }: Account): Promise<void> {
+  return person.fillIn('/domain link', { user, context: String(context), password }, 'Linked:');
 }
 
 /** Ada adds the first passkey, Bob publishes the policy, and Ada signs it together with the protected settings. */
 async function publishPolicy({ workspace, bot, root }: HistoryParts): Promise<void> {
   const [ada, bob] = [new Doing(workspace, 'U0ADA', RESTAURANTS), new Doing(workspace, 'U0BOB', RESTAURANTS)];
-  const press = async (message: Message, action: string) =>
-    pressWith(root, addressIn(await ada.pressed(message, action)), `http://127.0.0.1:${bot.port}`);
-  await press(await ada.answerTo('/domain key'), 'key_add');
+  const clickWithPasskey = async (message: Message, action: string) =>
+    pressWith(root, requireAddress(await ada.pressed(message, action)), `http://127.0.0.1:${bot.port}`);
+  await clickWithPasskey(await ada.answerTo('/domain key'), 'key_add');
   await bob.answered(async () =>
     bob.fillIn({ message: await bob.answerTo('/domain policy'), action: 'policy_upload' }, { rules: POLICY }),
   );
   await bob.pressed(await bob.answerTo('/domain policy'), 'policy_publish');
-  await press(await ada.answerTo('/domain policy'), 'policy_confirm');
+  await clickWithPasskey(await ada.answerTo('/domain policy'), 'policy_confirm');
 }
 
 /**
  * Ada signs the policy and protected settings again if her signature no longer counts, because the demo was started at
  * another port.
  */
-async function signWhatDecides({ workspace, bot, root }: HistoryParts): Promise<void> {
+async function signCharterAgain({ workspace, bot, root }: HistoryParts): Promise<void> {
   const ada = new Doing(workspace, 'U0ADA', RESTAURANTS);
   const keys = await ada.answerTo('/domain key');
   if (!JSON.stringify(keys.blocks).includes('charter_sign')) return;
-  await pressWith(root, addressIn(await ada.pressed(keys, 'charter_sign')), `http://127.0.0.1:${bot.port}`);
+  await pressWith(
+    root,
+    requireAddress(await ada.pressed(keys, 'charter_sign')),
+    `http://127.0.0.1:${bot.port}`,
+  );
 }
 
-/**
- * A name was registered before its nameservers knew it, which is reported as an incident. A team member explains it.
- */
-async function solveIncident({ workspace, dns, bot, moveTo }: HistoryParts, who: Doing): Promise<void> {
+/** A name was registered before its nameservers had its zone, which is an incident. A team member explains it. */
+async function solveIncident({ workspace, dns, bot, moveTo }: HistoryParts, person: Doing): Promise<void> {
   // This machine can't run its own DNS.
   if (dns.sandbox === undefined) return;
-  const incident = () =>
+  const findIncident = () =>
     workspace.messages('C0EXPIRY').find(({ metadata }) => metadata?.event_type === 'domain_incident');
-  for (let daysAgo = 13; incident() === undefined && daysAgo > 8; daysAgo -= 1) {
+  for (let daysAgo = 13; findIncident() === undefined && daysAgo > 8; daysAgo -= 1) {
     moveTo(daysAgo);
     await bot.catchUp();
   }
-  const told = incident();
-  if (told === undefined) return;
-  await who.fillIn({ message: told, action: 'alert_ours' }, { reason: 'Its zone comes with the website' });
-  dns.sandbox.world.serve(MADE, SANDBOX_NAMESERVERS, ['@ A 198.51.100.12']);
-  // Two daily lookups see that it works now.
+  const card = findIncident();
+  if (card === undefined) return;
+  await person.fillIn({ message: card, action: 'alert_ours' }, { reason: 'Its zone comes with the website' });
+  dns.sandbox.world.serve(NEW_NAME, SANDBOX_NAMESERVERS, ['@ A 198.51.100.12']);
+  // Two daily lookups must find that the name works again.
   for (const daysAgo of [7, 6]) {
     moveTo(daysAgo);
     await bot.catchUp();
   }
 }
 
-/** Imports the sandbox's names into the watch list, with dates and owners. */
-async function importNames({ bot, service }: HistoryParts, who: Doing): Promise<void> {
-  const bought = new Set(service.state.charges.map(({ name }) => name));
+async function importNames({ bot, service }: HistoryParts, person: Doing): Promise<void> {
+  const registered = new Set(service.state.charges.map(({ name }) => name));
   const domains = service.state
     .domains(SANDBOX_ACCOUNTS.alice.context)
     .filter(({ name }) => name !== SANDBOX_TRANSFER.name);
   const lines = domains
-    // Bought names are watched automatically.
-    .filter(({ name }) => !bought.has(name))
+    // Registered names are watched automatically.
+    .filter(({ name }) => !registered.has(name))
     .map(({ name, expires }) => `${name},${new Date(expires).toISOString().slice(0, 10)}`);
   await bot.expiry.importNames(
     lines.join('\n'),
     (changes) => bot.facts.changeReminders(changes, 'U0BOB', { channelId: '' }),
     async () => undefined,
   );
-  const plan = await who.answered(() => who.fillIn('/domain names import', { rows: PORTFOLIO }));
-  await who.pressed(plan, 'names_import_apply');
-  const unowned = domains.filter(({ name }) => name !== OWNERLESS && !PORTFOLIO.includes(`\n${name},`));
-  const owned = unowned.map(({ name }, at) => [name, { owner: at % 2 === 0 ? 'U0BOB' : 'U0CAROL' }] as const);
-  await bot.facts.change(new Map(owned), 'U0BOB', { channelId: '' });
+  const plan = await person.answered(() => person.fillIn('/domain names import', { rows: PORTFOLIO }));
+  await person.pressed(plan, 'names_import_apply');
+  const unassigned = domains.filter(
+    ({ name }) => name !== OWNERLESS_NAME && !PORTFOLIO.includes(`\n${name},`),
+  );
+  const owners = unassigned.map(
+    ({ name }, index) => [name, { owner: index % 2 === 0 ? 'U0BOB' : 'U0CAROL' }] as const,
+  );
+  await bot.facts.change(new Map(owners), 'U0BOB', { channelId: '' });
 }
 
 async function setBudget(admin: Doing): Promise<void> {
@@ -249,8 +256,7 @@ async function setBudget(admin: Doing): Promise<void> {
   await admin.fillIn({ message, action: 'budget_add' }, { amount: '1000.00', span: 'month' });
 }
 
-/** Bob requests a mandate for renewals while he is away. */
-function askForMandate(bob: Doing): Promise<() => Message> {
+function requestMandate(bob: Doing): Promise<() => Message> {
   return bob.asks(HOLIDAY_NAMES, async () =>
     bob.fillIn(
       { message: await bob.answerTo('/domain mandates'), action: 'mandate_add' },
@@ -268,12 +274,12 @@ function askForMandate(bob: Doing): Promise<() => Message> {
   );
 }
 
-function pricesFrom(begun: Date): readonly Price[] {
+function createPrices(startedAt: Date): readonly Price[] {
   const price = (task: Price['task'], minor: number, zone = 'rest'): Price => ({
     ...{ zone, task },
     period: 1,
     amount: { currency: 'EUR', minor },
-    validFrom: `${begun.toISOString().slice(0, 7)}-01`,
+    validFrom: `${startedAt.toISOString().slice(0, 7)}-01`,
     source: 'Example contract',
   });
   return [
@@ -289,7 +295,7 @@ function stateOf({ metadata }: Message): unknown {
   return metadata?.event_payload['state'];
 }
 
-function addressIn({ text }: Message): string {
+function requireAddress({ text }: Message): string {
   const address = pageAddress(text);
   if (address === undefined) throw new Error(`no address in: ${text}`);
   return address;

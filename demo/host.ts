@@ -1,6 +1,6 @@
 /* The responses of the demo's own routes: the clock, the sandbox's requests, webhooks, hints. */
 
-/** `GET /local/time`, and the answer to `POST /local/time` with `{ addMs }` or `{ reset: true }`. */
+/** `GET /local/time`, and the response to `POST /local/time` with `{ addMs }` or `{ reset: true }`. */
 export interface ClockState {
   /** How far the bot and the sandbox are ahead of real time, in milliseconds. */
   readonly aheadMs: number;
@@ -31,7 +31,7 @@ export interface SeenRequest {
   readonly durationMs: number | null;
 }
 
-/** `GET /local/requests?after=N`: those with a higher number, newest first. */
+/** `GET /local/requests?after=N`: requests with a higher number, newest first. */
 export interface RequestsAnswer {
   readonly requests: readonly SeenRequest[];
 }
@@ -53,19 +53,19 @@ export interface WebhooksAnswer {
   readonly webhooks: readonly ReceivedWebhook[];
 }
 
-/** `GET /local/ceremonies`: ceremonies finished on the bot's pages since the demo was started. */
+/** `GET /local/ceremonies`: ceremonies that were finished on the bot's pages since the demo started. */
 export interface CeremoniesAnswer {
   readonly ceremonies: readonly string[];
 }
 
-/** An account of the sandbox that forms offer to fill in, by field names. It holds no secrets. */
+/** A sandbox account to fill in to a form, by field name. Its password isn't secret. */
 export interface HintAccount {
   readonly password: string;
   readonly user?: string;
   readonly context?: number;
-  /** Base32; two-factor accounts have it. */
+  /** Base32. Set only for two-factor accounts. */
   readonly totpSecret?: string;
-  /** With `application`; trusted applications have it. */
+  /** Set only for trusted applications, like `application`. */
   readonly uuid?: string;
   readonly application?: string;
 }

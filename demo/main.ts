@@ -12,7 +12,7 @@ import { pageDir } from './page-files.ts';
  * needed; `PORT`, `DATA_DIR` and `LOG_LEVEL` are used when set. With `--watch` there is no domain service.
  */
 
-const environment = z.object({
+const environmentSchema = z.object({
   PORT: z.coerce.number().int().min(0).max(65_535).default(3000),
   DATA_DIR: z.string().default('./data'),
   LOG_LEVEL: z.string().default('error'),
@@ -20,9 +20,9 @@ const environment = z.object({
 
 async function main(): Promise<void> {
   if (existsSync('.env')) process.loadEnvFile('.env');
-  const settings = environment.safeParse(process.env);
+  const settings = environmentSchema.safeParse(process.env);
   if (!settings.success) {
-    process.stderr.write(`PORT, DATA_DIR or LOG_LEVEL cannot be used:\n${z.prettifyError(settings.error)}\n`);
+    process.stderr.write(`PORT, DATA_DIR or LOG_LEVEL is invalid:\n${z.prettifyError(settings.error)}\n`);
     process.exit(1);
   }
   const { PORT, DATA_DIR, LOG_LEVEL } = settings.data;
@@ -40,7 +40,7 @@ async function main(): Promise<void> {
     lived: !watchOnly,
     watchOnly,
   });
-  // Installed before the start is complete, so that everything started until then is stopped.
+  // Installed before the start is complete, so that an interrupted start is cleaned up too.
   for (const name of ['SIGTERM', 'SIGINT'] as const) {
     process.once(name, () => {
       stopRequested.abort();
@@ -70,7 +70,7 @@ const WATCH_ONLY = '  You are Ada. Type /domain watch cafe.rest olive.rest pantr
 
 /** Starts the demo. The database is created while everything else is loaded. */
 async function start(options: DemoOptions & { readonly log: Log }): Promise<Pick<Demo, 'url' | 'stop'>> {
-  // The parent folder may be the bot's own, which must not be changed.
+  // The parent folder may be the bot's own, so its permissions must not be changed.
   await mkdir(options.dataDir, { recursive: true });
   await chmod(options.dataDir, 0o700);
   const [{ startDemo }, postgres] = await Promise.all([
@@ -78,7 +78,7 @@ async function start(options: DemoOptions & { readonly log: Log }): Promise<Pick
     startEmbeddedPostgres({
       dataDir: options.dataDir,
       log: (sentence) => options.log.info(sentence),
-      // Demo data may be lost in a crash of the machine, and starts faster this way.
+      // Faster; losing demo data in a crash of the machine is acceptable.
       settings: { fsync: 'off', full_page_writes: 'off' },
     }),
   ]);

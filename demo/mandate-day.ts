@@ -1,4 +1,4 @@
-/** Whether a text is the bot's message about the renewals of mandates on a day. Used by the demo and its page. */
+/** Whether a text is the bot's daily message about renewals by mandates. */
 export function isMandateDay(text: string): boolean {
   return /^Mandates (?:will|can’t) renew /.test(text);
 }

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 
-/** The folder of the built page, for `startWorkspace({ pageDir })`. The path is the same for source and build. */
+/** The folder of the built page. The path is the same for source and build. */
 export const pageDir: string = dirname(createRequire(import.meta.url).resolve('#page/index.html'));

@@ -2,21 +2,20 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { z } from 'zod';
 
-/** Request headers that the bot's pages check. */
-const PASSED_ON = ['content-type', 'origin'];
+const FORWARDED_HEADERS = ['content-type', 'origin'];
 
-const finished = z.object({ done: z.literal(true), title: z.string() });
+const finishedSchema = z.object({ done: z.literal(true), title: z.string() });
 
 /**
  * Proxies a request to one of the bot's pages.
- * @returns the ceremony that it finished, as the page reports it
+ * @returns the title of the ceremony, if the request finished one
  */
 export async function passOn(
   request: IncomingMessage,
   response: ServerResponse,
   port: number,
 ): Promise<string | undefined> {
-  const headers = PASSED_ON.flatMap((name) => {
+  const headers = FORWARDED_HEADERS.flatMap((name) => {
     const value = request.headers[name];
     return typeof value === 'string' ? [[name, value] as const] : [];
   });
@@ -29,6 +28,6 @@ export async function passOn(
   const body = Buffer.from(await answer.arrayBuffer());
   response.end(body);
   return request.method === 'POST' && answer.ok
-    ? finished.safeParse(JSON.parse(body.toString())).data?.title
+    ? finishedSchema.safeParse(JSON.parse(body.toString())).data?.title
     : undefined;
 }

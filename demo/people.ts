@@ -1,30 +1,28 @@
 import type { Actor, InputValue, Message, View, Workspace } from '@domain-steward/slack-workspace';
 import { OPENED_TOO_LATE } from '#src/slack/inbound/access.view.ts';
 
-/* People's actions in the workspace: they type, click and fill in forms, and wait for the bot's response. */
-
 export const DOMAINS = 'C0DOMAINS';
-/** The machine may be busy. */
+/** Long, because the machine may be busy. */
 export const MAX_WAIT_MS = 20_000;
 
-/** Does something and waits for the view that it opens for a person. Repeats it, as people would, if that took too long. */
+/** Performs an action and waits for the view that it opens. Retries, as people would, if the view opened too late. */
 export async function openedAfter(
   workspace: Workspace,
   person: Actor,
-  act: () => Promise<unknown>,
+  action: () => Promise<unknown>,
   what = `a view that opens for ${person.user.real_name}`,
 ): Promise<View> {
-  const before = new Set(person.openedViews().map(({ id }) => id));
+  const openedBefore = new Set(person.openedViews().map(({ id }) => id));
   for (let attempt = 1; ; attempt += 1) {
-    const earlier = person.ephemerals().length;
-    await act();
-    const opened = () => person.openedViews().find(({ id }) => !before.has(id));
+    const earlierCount = person.ephemerals().length;
+    await action();
+    const findOpened = () => person.openedViews().find(({ id }) => !openedBefore.has(id));
     const isTooLate = () =>
       person
         .ephemerals()
-        .slice(earlier)
+        .slice(earlierCount)
         .some(({ text }) => text === OPENED_TOO_LATE);
-    const view = await workspace.waitFor(() => opened() ?? (isTooLate() ? 'too late' : undefined), {
+    const view = await workspace.waitFor(() => findOpened() ?? (isTooLate() ? 'too late' : undefined), {
       what,
       timeoutMs: MAX_WAIT_MS,
     });
@@ -33,23 +31,23 @@ export async function openedAfter(
   }
 }
 
-/** Does something and waits for a person's ephemeral message about it. */
+/** Performs an action and waits for the ephemeral response to it. */
 export async function answeredAfter(
   workspace: Workspace,
   person: Actor,
-  act: () => Promise<unknown>,
+  action: () => Promise<unknown>,
 ): Promise<Message> {
-  const before = person.ephemerals().length;
-  await act();
-  // The response to an earlier action may come only now, if its card takes long.
-  const isLate = ({ text }: Message) =>
+  const countBefore = person.ephemerals().length;
+  await action();
+  // The response to an earlier action may arrive only now, if posting its card took long.
+  const isResponseToEarlier = ({ text }: Message) =>
     /I’m posting the card\.$|Looking up \d+ names?\.|^This takes longer than usual\./.test(text ?? '');
   return workspace.waitFor(
     () =>
       person
         .ephemerals()
-        .slice(before)
-        .find((message) => !isLate(message)),
+        .slice(countBefore)
+        .find((message) => !isResponseToEarlier(message)),
     {
       what: `an answer to ${person.user.real_name}`,
       timeoutMs: MAX_WAIT_MS,
@@ -57,7 +55,7 @@ export async function answeredAfter(
   );
 }
 
-type Values = Record<string, InputValue>;
+type FormValues = Record<string, InputValue>;
 
 /** One person's actions, in order. */
 export class Doing {
@@ -71,19 +69,16 @@ export class Doing {
     this.#channel = channel;
   }
 
-  /** Types a command, and returns the ephemeral response. */
   answerTo(command: string): Promise<Message> {
     return this.answered(() => this.command(command));
   }
 
-  /** Clicks a button, and returns the ephemeral response. */
   pressed(message: Message, action: string): Promise<Message> {
     return this.answered(() => this.click(message, action));
   }
 
-  /** Does something, and returns the ephemeral response. */
-  answered(act: () => Promise<unknown>): Promise<Message> {
-    return answeredAfter(this.#workspace, this.#actor, act);
+  answered(action: () => Promise<unknown>): Promise<Message> {
+    return answeredAfter(this.#workspace, this.#actor, action);
   }
 
   command(text: string): Promise<unknown> {
@@ -95,48 +90,47 @@ export class Doing {
   }
 
   /**
-   * Fills in the form of a command, or of a message's button.
-   * @param later the form's text if the bot takes longer than Slack waits
+   * Fills in the form that a command or a message's button opens.
+   * @param later what the form shows after the submission, if the bot needs longer than Slack waits
    */
   async fillIn(
-    opens: string | { message: Message; action: string },
-    values: Values,
+    opener: string | { message: Message; action: string },
+    values: FormValues,
     later?: string,
   ): Promise<void> {
     const actor = this.#actor;
     const view = await openedAfter(this.#workspace, actor, () =>
-      typeof opens === 'string' ? this.command(opens) : this.click(opens.message, opens.action),
+      typeof opener === 'string' ? this.command(opener) : this.click(opener.message, opener.action),
     );
     const { outcome, ...rest } = await actor.submit(view, values);
     if (outcome === 'closed') return;
     if (outcome !== 'updated' || later === undefined)
       throw new Error(`the form ${view.callback_id}: ${JSON.stringify(rest)}`);
-    const isSaid = () =>
+    const findUpdatedView = () =>
       actor.openedViews().find(({ id, blocks }) => id === view.id && JSON.stringify(blocks).includes(later));
-    actor.close(await this.#workspace.waitFor(isSaid, { what: later, timeoutMs: MAX_WAIT_MS }));
+    actor.close(await this.#workspace.waitFor(findUpdatedView, { what: later, timeoutMs: MAX_WAIT_MS }));
   }
 
   /**
-   * Does something that requests an order.
-   * @param names of the order
-   * @returns reads its current card
+   * @param action requests an order for these names
+   * @returns a function that finds the order's current card
    */
-  async asks(names: readonly string[], act: () => Promise<unknown>): Promise<() => Message> {
-    const cards = () =>
+  async asks(names: readonly string[], action: () => Promise<unknown>): Promise<() => Message> {
+    const findCards = () =>
       this.#workspace
         .messages(this.#channel)
         .filter(
           ({ metadata, thread_ts }) =>
             thread_ts === undefined && metadata?.event_payload['names'] === names.join(','),
         );
-    const before = new Set(cards().map(({ ts }) => ts));
-    await act();
-    const { ts } = await this.#workspace.waitFor(() => cards().find((card) => !before.has(card.ts)), {
+    const tsBefore = new Set(findCards().map(({ ts }) => ts));
+    await action();
+    const { ts } = await this.#workspace.waitFor(() => findCards().find((card) => !tsBefore.has(card.ts)), {
       what: `the card of an order for ${names.join(', ')}`,
       timeoutMs: MAX_WAIT_MS,
     });
     return () => {
-      const card = cards().find((each) => each.ts === ts);
+      const card = findCards().find((candidate) => candidate.ts === ts);
       if (card === undefined) throw new Error(`the card of an order for ${names.join(', ')} is gone`);
       return card;
     };

@@ -1,18 +1,16 @@
 import { SANDBOX_ACCOUNTS, SANDBOX_TRANSFER, type SandboxService } from '@domain-steward/sandbox-service';
 import type { CertificateReading } from '#src/registry/certificate.ts';
 
-/* Public records of the demo's names, and their certificates. Most names are in order; a few have findings. */
+/* Public records and certificates of the demo's names. A few names have findings. */
 
 const DAY_MS = 86_400_000;
 const REGISTRAR = { ianaId: '9998', name: 'Sandbox Registrar Ltd' };
 const LOCKS = ['client transfer prohibited', 'client delete prohibited'];
-/** The team forgot its transfer lock. */
-const UNLOCKED = 'olive.rest';
-/** Its certificate has expired. */
-const OLD_CERTIFICATE = 'deli.rest';
+const UNLOCKED_NAME = 'olive.rest';
+const EXPIRED_CERTIFICATE_NAME = 'deli.rest';
 const CERTIFICATE_DAYS = 68;
 
-/** Shows a complete record of a name. */
+/** Adds a registrant and DNSSEC to the record. */
 export function showRecord({ registry }: SandboxService, name: string): void {
   registry.show(name, {
     registrar: REGISTRAR,
@@ -22,15 +20,14 @@ export function showRecord({ registry }: SandboxService, name: string): void {
   });
 }
 
-/** Shows the registrar and the locks of all names of the team. */
 export function showRecords({ registry, state }: SandboxService): void {
   for (const { name } of state.domains(SANDBOX_ACCOUNTS.alice.context))
     if (name !== SANDBOX_TRANSFER.name)
-      registry.show(name, { registrar: REGISTRAR, ...(name !== UNLOCKED && { locks: LOCKS }) });
+      registry.show(name, { registrar: REGISTRAR, ...(name !== UNLOCKED_NAME && { locks: LOCKS }) });
 }
 
-/** The demo has no websites, so certificates are made up. */
+/** The certificate is made up, because the demo has no websites. */
 export function certificateOf(name: string, now: number): CertificateReading {
-  const days = name === OLD_CERTIFICATE ? -2 : CERTIFICATE_DAYS;
+  const days = name === EXPIRED_CERTIFICATE_NAME ? -2 : CERTIFICATE_DAYS;
   return { state: 'seen', value: [new Date(now + days * DAY_MS).toISOString()] };
 }

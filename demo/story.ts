@@ -8,8 +8,6 @@ import type { Workspace } from '@domain-steward/slack-workspace';
 import { isMandateDay } from './mandate-day.ts';
 import { showRecord } from './records.ts';
 
-/* Events for the guided paths: a guarded name is stolen, and the bot reports it within minutes; and days pass. */
-
 export interface StoryParts {
   readonly service: SandboxService;
   readonly dns: SandboxDns;
@@ -21,52 +19,48 @@ export interface StoryParts {
 }
 
 const HOUR_MS = 3_600_000;
-/** Guarded names also get a lookup every few hours. */
-const BETWEEN_LOOKS_MS = 5 * HOUR_MS;
-/** More than the minute between two lookups in the parent zone. */
-const MINUTE_MS = 80_000;
-const MAX_MINUTES = 12;
-/** The signs of the theft. */
-const TOLD = ['nameservers', 'registrar'];
+/** Guarded names also get a full lookup every few hours. */
+const LOOKUP_INTERVAL_MS = 5 * HOUR_MS;
+/** Longer than the minute between two lookups in the parent zone. */
+const STEP_MS = 80_000;
+const MAX_STEPS = 12;
+const EXPECTED_KINDS = ['nameservers', 'registrar'];
 
-/**
- * Plays the theft of a name: its locks are removed, it is transferred, its date changes like after a renewal, and it
- * gets other nameservers.
- */
+/** Plays the theft of a guarded name, and moves the clock until the bot has reported it. */
 export async function playTheft({ service, dns, name, moveTime, told }: StoryParts): Promise<void> {
   await dns.addNameserver('ns1.thief.example');
   showRecord(service, name);
-  for (let looks = 0; looks < 3; looks += 1) await moveTime(BETWEEN_LOOKS_MS);
+  for (let lookups = 0; lookups < 3; lookups += 1) await moveTime(LOOKUP_INTERVAL_MS);
   for (const step of theft({ service, dns, name } satisfies StoryContext)) step.run();
-  const isTold = () => TOLD.every((kind) => told().includes(kind));
-  for (let minute = 0; minute < MAX_MINUTES && !isTold(); minute += 1) await moveTime(MINUTE_MS);
-  if (!isTold()) throw new Error(`the theft of ${name} was not reported: ${told().join() || 'no incident'}`);
+  const isReported = () => EXPECTED_KINDS.every((kind) => told().includes(kind));
+  for (let step = 0; step < MAX_STEPS && !isReported(); step += 1) await moveTime(STEP_MS);
+  if (!isReported())
+    throw new Error(`the theft of ${name} was not reported: ${told().join() || 'no incident'}`);
 }
 
 const DAY_MS = 24 * HOUR_MS;
 const MAX_DAYS = 21;
-/** A postponed registry lookup is retried after a quarter of an hour. */
-const AGAIN_MS = HOUR_MS / 3;
+/** Longer than the quarter of an hour after which a postponed registry lookup is retried. */
+const RETRY_MS = HOUR_MS / 3;
 
-/** The status of mandates: whether an act was announced, and whether one can still be stopped. */
-function mandatesToday({ messages }: Pick<Workspace, 'messages'>) {
-  const told = messages('C0EXPIRY').filter(({ text }) => isMandateDay(text));
+function checkMandates({ messages }: Pick<Workspace, 'messages'>) {
+  const announcements = messages('C0EXPIRY').filter(({ text }) => isMandateDay(text));
   return {
-    isTold: told.length > 0,
-    isWaiting: told.some(({ blocks }) => JSON.stringify(blocks).includes('order_stop')),
+    isAnnounced: announcements.length > 0,
+    canBeStopped: announcements.some(({ blocks }) => JSON.stringify(blocks).includes('order_stop')),
   };
 }
 
-/** Lets days pass until a mandate announces its acts; after that, until it has acted. At most three weeks. */
+/** Lets days pass until a mandate has announced renewals, or has sent those that it announced. At most three weeks. */
 export async function passDays(
   workspace: Pick<Workspace, 'messages'>,
   moveTime: (byMs: number) => Promise<unknown>,
 ): Promise<void> {
-  const wasTold = mandatesToday(workspace).isTold;
+  const wasAnnounced = checkMandates(workspace).isAnnounced;
   for (let day = 0; day < MAX_DAYS; day += 1) {
     await moveTime(DAY_MS);
-    if (wasTold && mandatesToday(workspace).isWaiting) await moveTime(AGAIN_MS);
-    const { isTold, isWaiting } = mandatesToday(workspace);
-    if (isTold && !(wasTold && isWaiting)) return;
+    if (wasAnnounced && checkMandates(workspace).canBeStopped) await moveTime(RETRY_MS);
+    const { isAnnounced, canBeStopped } = checkMandates(workspace);
+    if (isAnnounced && !(wasAnnounced && canBeStopped)) return;
   }
 }

@@ -5,13 +5,13 @@ import { Webhook, WebhookVerificationError } from 'standardwebhooks';
 import { z } from 'zod';
 import type { ReceivedWebhook } from './host.ts';
 
-/* Represents a pager or a second messenger in the demo: it receives the bot's webhooks over HTTP. */
+/* Receives the bot's webhooks over HTTP, like a pager or a second messenger. */
 
-const MAX_KEPT = 200;
-const webhookBody = z.object({ type: z.string(), data: z.object({ text: z.string() }) });
+const MAX_RECEIVED = 200;
+const webhookSchema = z.object({ type: z.string(), data: z.object({ text: z.string() }) });
 
-/** @param changed called for each new webhook */
-export function createReceiver(changed: () => void) {
+/** @param onReceived called for each new webhook */
+export function createReceiver(onReceived: () => void) {
   const secret = `whsec_${randomBytes(32).toString('base64')}`;
   const verifier = new Webhook(secret);
   let received: readonly ReceivedWebhook[] = [];
@@ -20,7 +20,7 @@ export function createReceiver(changed: () => void) {
     secret,
     /** Newest first, without duplicates. */
     received: () => received,
-    /** Handles a webhook request: 204 if it is signed, else 401. */
+    /** Responds with 204 if the webhook is signed, else 401. */
     async receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
       const text = (await buffer(request)).toString();
       const headers = Object.fromEntries(
@@ -29,11 +29,11 @@ export function createReceiver(changed: () => void) {
       const id = headers['webhook-id'] ?? '';
       try {
         const body = verifier.verify(text, headers);
-        const { type, data } = webhookBody.parse(body);
-        const others = received.filter((known) => known.id !== id);
-        received = [{ id, at: Date.now(), type, text: data.text, body }, ...others].slice(0, MAX_KEPT);
+        const { type, data } = webhookSchema.parse(body);
+        const others = received.filter((webhook) => webhook.id !== id);
+        received = [{ id, at: Date.now(), type, text: data.text, body }, ...others].slice(0, MAX_RECEIVED);
         response.writeHead(204).end();
-        changed();
+        onReceived();
       } catch (error) {
         if (!(error instanceof WebhookVerificationError)) throw error;
         response.writeHead(401).end();

@@ -11,10 +11,10 @@ const workspacePage = join(root, 'packages/slack-workspace/page');
 const demoPage = join(root, 'demo/page');
 const signingPage = join(root, 'src/web/page');
 
-const only = process.argv[2];
-if (only === undefined || only === '--compile') compile();
-if (only !== '--compile') await buildSigningPage();
-if (only === undefined || only === '--page') {
+const mode = process.argv[2];
+if (mode === undefined || mode === '--compile') compile();
+if (mode !== '--compile') await buildSigningPage();
+if (mode === undefined || mode === '--page') {
   await buildPage([workspacePage], join(root, 'packages/slack-workspace/dist/page'));
   await buildPage([workspacePage, demoPage], join(root, 'dist/demo/page'));
 }
@@ -40,11 +40,7 @@ async function buildSigningPage() {
   await cp(join(signingPage, 'page.css'), join(target, 'page.css'));
 }
 
-/**
- * A page as one script, and the files that a browser reads unchanged.
- *
- * @param folders later ones override earlier ones
- */
+/** @param folders files in later folders override those in earlier ones */
 async function buildPage(folders, target) {
   await build({
     input: join(folders.at(-1), 'main.tsx'),

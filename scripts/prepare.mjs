@@ -15,8 +15,8 @@ if (existsSync(join(root, 'node_modules/rolldown'))) {
 } else {
   const folder = mkdtempSync(join(tmpdir(), 'domain-steward-build-'));
   try {
-    const left = new Set(['node_modules', 'dist', '.git', 'data', 'docs', 'bench', 'test']);
-    cpSync(root, folder, { recursive: true, filter: (path) => !left.has(basename(path)) });
+    const excluded = new Set(['node_modules', 'dist', '.git', 'data', 'docs', 'bench', 'test']);
+    cpSync(root, folder, { recursive: true, filter: (path) => !excluded.has(basename(path)) });
     npm(folder, ['ci', '--include=dev', '--no-audit', '--no-fund']);
     for (const result of RESULTS) {
       rmSync(join(root, result), { recursive: true, force: true });
@@ -27,7 +27,7 @@ if (existsSync(join(root, 'node_modules/rolldown'))) {
   }
 }
 
-/** Runs the same npm, but without its `--omit`. */
+/** Runs the npm that runs this script, but without its `--omit`. */
 function npm(cwd, args) {
   const { npm_config_omit: _omit, NODE_ENV: _environment, npm_execpath: path, ...env } = process.env;
   const command = path === undefined ? ['npm'] : [process.execPath, path];

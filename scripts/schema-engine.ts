@@ -5,7 +5,7 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils';
 import * as engine from '@prisma/schema-engine-wasm/schema_engine_bg';
 
-/** The parts needed here. Node's types leave `WebAssembly` to the browser's types. */
+/** Only the parts that are used here, because Node's types don't include `WebAssembly`. */
 declare const WebAssembly: {
   instantiate(
     bytes: Uint8Array,
@@ -14,8 +14,8 @@ declare const WebAssembly: {
 };
 
 /**
- * Computes the SQL from one Prisma schema to another, with Prisma's own engine in WebAssembly, because its binary is
- * downloaded from a host that not every network reaches.
+ * Computes the SQL that migrates one Prisma schema to another. Uses Prisma's engine in WebAssembly, because its binary
+ * is downloaded from a host that not every network reaches.
  * @param from the schema to start from; undefined means an empty database
  * @param to the target schema
  * @param url a PostgreSQL; the engine only asks it for its version
@@ -32,7 +32,7 @@ export async function diffSchemas(from: string | undefined, to: string, url: str
       exitCode: null,
       filters: { externalTables: [], externalEnums: [] },
     });
-    return withoutSchemaCreation(stdout ?? '');
+    return removeSchemaCreation(stdout ?? '');
   } finally {
     schemaEngine.free();
   }
@@ -40,7 +40,7 @@ export async function diffSchemas(from: string | undefined, to: string, url: str
 
 /** Opens the engine for a schema on a database; `free()` closes it. */
 export async function openSchemaEngine(schema: string, url: string): Promise<engine.SchemaEngine> {
-  await load();
+  await loadEngine();
   return engine.SchemaEngine.new(
     { datamodels: [['schema.prisma', schema]] },
     () => undefined,
@@ -48,11 +48,11 @@ export async function openSchemaEngine(schema: string, url: string): Promise<eng
   );
 }
 
-let loaded: Promise<void> | undefined;
+let enginePromise: Promise<void> | undefined;
 
-function load(): Promise<void> {
-  loaded ??= instantiate();
-  return loaded;
+function loadEngine(): Promise<void> {
+  enginePromise ??= instantiate();
+  return enginePromise;
 }
 
 async function instantiate(): Promise<void> {
@@ -66,7 +66,7 @@ async function instantiate(): Promise<void> {
 }
 
 /** The schema `public` always exists, and a role without the right to create schemas must be able to migrate. */
-function withoutSchemaCreation(script: string): string {
-  const kept = script.replace(/-- CreateSchema\nCREATE SCHEMA IF NOT EXISTS "public";\n+/, '');
-  return kept.includes('-- This is an empty migration.') ? '' : kept;
+function removeSchemaCreation(script: string): string {
+  const migration = script.replace(/-- CreateSchema\nCREATE SCHEMA IF NOT EXISTS "public";\n+/, '');
+  return migration.includes('-- This is an empty migration.') ? '' : migration;
 }

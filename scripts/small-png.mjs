@@ -6,17 +6,17 @@ import { deflateSync, inflateSync } from 'node:zlib';
  */
 
 const SIGNATURE = Buffer.from('89504e470d0a1a0a', 'hex');
-const COLOURS = 256;
+const MAX_COLORS = 256;
 
 /** @param {Buffer} png truecolor, not interlaced, as Chromium writes it */
 export function smallPng(png) {
-  const { width, height, channels, data } = read(png);
-  const pixels = unfiltered(inflateSync(data), width, height, channels);
-  const { palette, indexOf } = paletteOf(pixels, channels);
+  const { width, height, channels, data } = readPng(png);
+  const pixels = removeFilters(inflateSync(data), width, height, channels);
+  const { palette, indexOf } = createPalette(pixels, channels);
   const rows = Buffer.alloc((width + 1) * height);
   for (let y = 0; y < height; y += 1) {
     for (let x = 0; x < width; x += 1) {
-      rows[y * (width + 1) + x + 1] = indexOf.get(colourAt(pixels, (y * width + x) * channels));
+      rows[y * (width + 1) + x + 1] = indexOf.get(colorAt(pixels, (y * width + x) * channels));
     }
   }
   const header = Buffer.alloc(13);
@@ -25,14 +25,14 @@ export function smallPng(png) {
   header.set([8, 3, 0, 0, 0], 8);
   return Buffer.concat([
     SIGNATURE,
-    chunk('IHDR', header),
-    chunk('PLTE', Buffer.from(palette.flatMap((colour) => parts(colour)))),
-    chunk('IDAT', deflateSync(rows, { level: 9 })),
-    chunk('IEND', Buffer.alloc(0)),
+    createChunk('IHDR', header),
+    createChunk('PLTE', Buffer.from(palette.flatMap((color) => splitColor(color)))),
+    createChunk('IDAT', deflateSync(rows, { level: 9 })),
+    createChunk('IEND', Buffer.alloc(0)),
   ]);
 }
 
-function read(png) {
+function readPng(png) {
   const data = [];
   let header;
   for (let at = SIGNATURE.length; at < png.length; at += png.readUInt32BE(at) + 12) {
@@ -43,13 +43,13 @@ function read(png) {
   }
   const channels = { 2: 3, 6: 4 }[header[9]];
   if (header[8] !== 8 || channels === undefined || header[12] !== 0) {
-    throw new Error('making a picture small: it is not a plain truecolour PNG');
+    throw new Error('reducing a picture: it is not a plain truecolor PNG');
   }
   const [width, height] = [header.readUInt32BE(0), header.readUInt32BE(4)];
   return { width, height, channels, data: Buffer.concat(data) };
 }
 
-function unfiltered(lines, width, height, channels) {
+function removeFilters(lines, width, height, channels) {
   const stride = width * channels;
   const pixels = Buffer.alloc(stride * height);
   for (let y = 0; y < height; y += 1) {
@@ -59,13 +59,13 @@ function unfiltered(lines, width, height, channels) {
       const left = x < channels ? 0 : pixels[at - channels];
       const up = y === 0 ? 0 : pixels[at - stride];
       const corner = x < channels || y === 0 ? 0 : pixels[at - stride - channels];
-      pixels[at] = lines[y * (stride + 1) + 1 + x] + predicted(filter, left, up, corner);
+      pixels[at] = lines[y * (stride + 1) + 1 + x] + predictByte(filter, left, up, corner);
     }
   }
   return pixels;
 }
 
-function predicted(filter, left, up, corner) {
+function predictByte(filter, left, up, corner) {
   if (filter === 0) return 0;
   if (filter === 1) return left;
   if (filter === 2) return up;
@@ -75,39 +75,39 @@ function predicted(filter, left, up, corner) {
   return toUp <= toCorner ? up : corner;
 }
 
-const colourAt = (pixels, at) => (pixels[at] << 16) | (pixels[at + 1] << 8) | pixels[at + 2];
-const parts = (colour) => [colour >> 16, (colour >> 8) & 255, colour & 255];
+const colorAt = (pixels, at) => (pixels[at] << 16) | (pixels[at + 1] << 8) | pixels[at + 2];
+const splitColor = (color) => [color >> 16, (color >> 8) & 255, color & 255];
 
 /** The most frequent colors, and for every other color the nearest of them. */
-function paletteOf(pixels, channels) {
+function createPalette(pixels, channels) {
   const counts = new Map();
   for (let at = 0; at < pixels.length; at += channels) {
-    const colour = colourAt(pixels, at);
-    counts.set(colour, (counts.get(colour) ?? 0) + 1);
+    const color = colorAt(pixels, at);
+    counts.set(color, (counts.get(color) ?? 0) + 1);
   }
-  const colours = [...counts].sort((a, b) => b[1] - a[1]).map(([colour]) => colour);
-  const palette = colours.slice(0, COLOURS);
-  return { palette, indexOf: new Map(colours.map((colour) => [colour, nearest(palette, colour)])) };
+  const colors = [...counts].sort((a, b) => b[1] - a[1]).map(([color]) => color);
+  const palette = colors.slice(0, MAX_COLORS);
+  return { palette, indexOf: new Map(colors.map((color) => [color, findNearest(palette, color)])) };
 }
 
-function nearest(palette, colour) {
-  const [r, g, b] = parts(colour);
-  let [best, least] = [0, Number.POSITIVE_INFINITY];
+function findNearest(palette, color) {
+  const [r, g, b] = splitColor(color);
+  let [best, leastDistance] = [0, Number.POSITIVE_INFINITY];
   for (const [index, candidate] of palette.entries()) {
-    const [r2, g2, b2] = parts(candidate);
+    const [r2, g2, b2] = splitColor(candidate);
     const distance = (r - r2) ** 2 + (g - g2) ** 2 + (b - b2) ** 2;
-    if (distance < least) [best, least] = [index, distance];
+    if (distance < leastDistance) [best, leastDistance] = [index, distance];
   }
   return best;
 }
 
-function chunk(type, body) {
-  const named = Buffer.concat([Buffer.from(type, 'latin1'), body]);
-  const whole = Buffer.alloc(named.length + 8);
-  whole.writeUInt32BE(body.length, 0);
-  whole.set(named, 4);
-  whole.writeUInt32BE(crc32(named), named.length + 4);
-  return whole;
+function createChunk(type, body) {
+  const typeAndBody = Buffer.concat([Buffer.from(type, 'latin1'), body]);
+  const bytes = Buffer.alloc(typeAndBody.length + 8);
+  bytes.writeUInt32BE(body.length, 0);
+  bytes.set(typeAndBody, 4);
+  bytes.writeUInt32BE(crc32(typeAndBody), typeAndBody.length + 4);
+  return bytes;
 }
 
 function crc32(bytes) {

@@ -1,4 +1,4 @@
-// pg-boss alone: jobs that change one row each.
+// Only pg-boss, with jobs that change one row each.
 import pg from 'pg';
 import PgBoss from 'pg-boss';
 import { z } from 'zod';
@@ -50,9 +50,9 @@ async function run(amount: number): Promise<number> {
   }
 }
 
-const order = z.object({ run: z.number() });
+const messageSchema = z.object({ run: z.number() });
 process.on('message', (message) => {
-  run(order.parse(message).run).then((rate) => process.send?.({ rate }));
+  run(messageSchema.parse(message).run).then((rate) => process.send?.({ rate }));
 });
 process.on('disconnect', () => process.exit());
 process.send?.({ port: 0 });

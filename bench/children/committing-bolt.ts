@@ -1,4 +1,4 @@
-// Bolt and `pg` alone: every delivery is one row, committed before the acknowledgement.
+// Only Bolt and `pg`: commits one row for each delivery before it acknowledges.
 import { App, HTTPReceiver, LogLevel } from '@slack/bolt';
 import pg from 'pg';
 

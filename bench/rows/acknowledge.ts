@@ -9,17 +9,17 @@ import { Surroundings, until } from '../surroundings.ts';
  */
 
 const PER_SECOND = 50;
-/** The time itself also has a target, because people feel it. */
-const P99_TIMES = 3;
-const P99_MS = 100;
+/** The absolute time also has a target, because people notice it. */
+const MAX_P99_RATIO = 3;
+const MAX_P99_MS = 100;
 const WARM_UP_ROUNDS = 1;
 /** The 99th percentile of a round is the fifth slowest of 500, so rounds differ by a factor of two. */
-const LEAST_ROUNDS = 5;
+const MIN_ROUNDS = 5;
 
 async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
   const seconds = effort.quick ? 0.4 : 10;
   const amount = Math.ceil(PER_SECOND * seconds);
-  const rounds = roundsAtLeast(effort, LEAST_ROUNDS);
+  const rounds = roundsAtLeast(effort, MIN_ROUNDS);
   const s = await Surroundings.open();
   try {
     const bare = await s.start('committing-bolt.ts');
@@ -27,9 +27,9 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
     let name = 0;
     const help = () => command('help', s.person(name++), s.responseUrl);
     const renew = () => command(`renew bench-${name++}.rest 2 -- paid`, s.person(name), s.responseUrl);
-    const many = (make: () => Delivery) => Array.from({ length: amount }, make);
-    const clicks = async () => {
-      progress('asking for what is to be approved');
+    const createMany = (make: () => Delivery) => Array.from({ length: amount }, make);
+    const createClicks = async () => {
+      progress('requesting orders to approve');
       const missing = amount - (await s.waiting()).length;
       if (missing > 0) await s.slack.inTurn(bot.port, Array.from({ length: missing }, renew), 4);
       await until('the cards are posted', async () => (await s.waiting()).length >= amount);
@@ -38,38 +38,38 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
       return waiting.map((order) => press('order_approve', order, s.approver, s.responseUrl));
     };
     const kinds: [string, () => Promise<Delivery[]>][] = [
-      ['/domain help', async () => many(help)],
-      ['/domain renew, complete', async () => many(renew)],
-      ['Approve click', clicks],
+      ['/domain help', async () => createMany(help)],
+      ['/domain renew, complete', async () => createMany(renew)],
+      ['Approve click', createClicks],
     ];
     for (const [what, make] of kinds) {
       const ours = async () => {
         const deliveries = await make();
         progress(what);
-        const waits = await s.slack.atRate(bot.port, deliveries, PER_SECOND);
+        const durations = await s.slack.atRate(bot.port, deliveries, PER_SECOND);
         await s.quiet();
-        return waits;
+        return durations;
       };
       const theirs = async () => s.slack.atRate(bare.port, await make(), PER_SECOND);
-      // Opens connections and compiles the code of both, uncounted.
+      // Opens connections and compiles code; not counted.
       for (let round = 0; round < WARM_UP_ROUNDS; round += 1) for (const side of [ours, theirs]) await side();
       const measured = await measureAlternately(rounds, ours, theirs);
-      for (const [of, part] of [
+      for (const [label, fraction] of [
         ['p50', 0.5],
         ['p99', 0.99],
       ] as const) {
         const line = {
           row: 'ack',
-          what: `ack of ${what} at ${PER_SECOND}/s, ${of}`,
+          what: `ack of ${what} at ${PER_SECOND}/s, ${label}`,
           reference: 'Bolt, one commit',
           unit: 'ms',
-          ours: measured.ours.map((waits) => quantile(waits, part)),
-          theirs: measured.theirs.map((waits) => quantile(waits, part)),
+          ours: measured.ours.map((durations) => quantile(durations, fraction)),
+          theirs: measured.theirs.map((durations) => quantile(durations, fraction)),
         };
-        if (of === 'p50') yield line;
+        if (label === 'p50') yield line;
         else {
-          yield { ...line, target: { of: 'ratio', kind: 'at most', value: P99_TIMES } };
-          yield { ...line, what: '… itself', target: { of: 'ours', kind: 'at most', value: P99_MS } };
+          yield { ...line, target: { of: 'ratio', kind: 'at most', value: MAX_P99_RATIO } };
+          yield { ...line, what: '… itself', target: { of: 'ours', kind: 'at most', value: MAX_P99_MS } };
         }
       }
     }

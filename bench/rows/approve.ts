@@ -11,7 +11,7 @@ import { until } from '../surroundings.ts';
  * connection.
  */
 
-const seen = z.object({ requests: z.array(z.tuple([z.string(), z.number()])) });
+const requestsSchema = z.object({ requests: z.array(z.tuple([z.string(), z.number()])) });
 
 const LATENCY = {
   row: 'approve',
@@ -25,7 +25,7 @@ export const approve: Row = {
   seconds: 60,
   measure: (bench) =>
     measureIdleLatency(bench, LATENCY, (s, botPort) => {
-      const bare = () =>
+      const sendBare = () =>
         request(`${s.peersUrl}/v1/domain/bare.rest/_renew?ctid=bare`, {
           method: 'POST',
           headers: { 'content-type': 'application/json' },
@@ -35,14 +35,14 @@ export const approve: Row = {
         timeUntil(
           'the request is at the service',
           cause,
-          async () => (await s.peers.ask('requests', seen)).requests[0]?.[1],
+          async () => (await s.peers.ask('requests', requestsSchema)).requests[0]?.[1],
         );
       let name = 0;
       return async (amount) => {
-        const asked = Array.from({ length: amount }, () =>
+        const commands = Array.from({ length: amount }, () =>
           command(`renew idle-${name++}.rest 2`, s.person(name), s.responseUrl),
         );
-        await s.slack.inTurn(botPort, asked, 4);
+        await s.slack.inTurn(botPort, commands, 4);
         await until('the cards are posted', async () => (await s.waiting()).length >= amount);
         const ours: number[] = [];
         const theirs: number[] = [];
@@ -50,7 +50,7 @@ export const approve: Row = {
           const click = press('order_approve', order, s.approver, s.responseUrl);
           ours.push(await untilRequest(() => s.slack.deliver(botPort, click)));
           await s.quiet();
-          theirs.push(await untilRequest(bare));
+          theirs.push(await untilRequest(sendBare));
         }
         return { ours, theirs };
       };

@@ -11,42 +11,43 @@ import { Surroundings, until } from '../surroundings.ts';
  * four at a time, with one committed row each. The service responds after 50 ms, like a fast registry.
  */
 
-const LEAST = 0.5;
-const PLAN_MS = 10_000;
-const SERVICE_MS = 50;
-const AT_ONCE = 4;
+const MIN_RATIO = 0.5;
+const MAX_PLAN_MS = 10_000;
+const SERVICE_DELAY_MS = 50;
+const CONCURRENCY = 4;
 const CHANNEL = 'C0BENCH0';
 
-const orders = z.array(z.object({ id: z.string(), state: z.string() }));
-const took = z.tuple([z.object({ seconds: z.coerce.number().nullable(), open: z.coerce.number() })]);
+const ordersSchema = z.array(z.object({ id: z.string(), state: z.string() }));
+const rowSchema = z.tuple([z.object({ seconds: z.coerce.number().nullable(), open: z.coerce.number() })]);
 
 async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
   const rows = effort.quick ? 40 : 2_000;
   const s = await Surroundings.open();
-  const byHand = new pg.Pool({ connectionString: await s.postgres.database(), max: AT_ONCE });
-  const service = new Pool(s.peersUrl, { connections: AT_ONCE });
+  const pool = new pg.Pool({ connectionString: await s.postgres.database(), max: CONCURRENCY });
+  const service = new Pool(s.peersUrl, { connections: CONCURRENCY });
   try {
     const bot = await s.start('bot.ts');
-    await byHand.query('CREATE TABLE sent (n int PRIMARY KEY, round int, answer jsonb NOT NULL)');
-    let orders = 0;
+    await pool.query('CREATE TABLE sent (n int PRIMARY KEY, round int, answer jsonb NOT NULL)');
+    let orderCount = 0;
     const plans: number[] = [];
     const ours = async (): Promise<number> => {
-      orders += 1;
-      progress(`order ${orders}`);
-      const { orderId, planMs } = await ask(s, bot.port, `${s.peersUrl}/files/${orders}/${rows}.csv`);
+      orderCount += 1;
+      progress(`order ${orderCount}`);
+      const file = `${s.peersUrl}/files/${orderCount}/${rows}.csv`;
+      const { orderId, planMs } = await requestBulkOrder(s, bot.port, file);
       plans.push(planMs);
       const card = (await s.waiting()).find(({ id }) => id === orderId);
       if (card === undefined) throw new Error('the order has no card');
       await s.slack.deliver(bot.port, press('order_approve', card, s.approver, s.responseUrl));
-      const rate = await settled(s, orderId, rows);
+      const rate = await waitUntilSettled(s, orderId, rows);
       await s.quiet();
       return rate;
     };
     const theirs = async (): Promise<number> => {
-      await byHand.query('TRUNCATE sent');
+      await pool.query('TRUNCATE sent');
       const startedAt = performance.now();
       let next = 0;
-      const one = async () => {
+      const sendNext = async () => {
         while (next < rows) {
           const n = next++;
           const { body } = await service.request({
@@ -55,20 +56,20 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
             headers: { 'content-type': 'application/json' },
             body: JSON.stringify({ period: 1 }),
           });
-          await byHand.query('INSERT INTO sent (n, answer) VALUES ($1, $2)', [n, await body.json()]);
+          await pool.query('INSERT INTO sent (n, answer) VALUES ($1, $2)', [n, await body.json()]);
         }
       };
-      await Promise.all(Array.from({ length: AT_ONCE }, one));
+      await Promise.all(Array.from({ length: CONCURRENCY }, sendNext));
       return (rows * 1_000) / (performance.now() - startedAt);
     };
-    await s.peers.ask({ afterMs: SERVICE_MS }, z.object({ hanging: z.literal(false) }));
+    await s.peers.ask({ afterMs: SERVICE_DELAY_MS }, z.object({ hanging: z.literal(false) }));
     yield {
       row: 'bulk',
-      what: `names of one order for ${rows}, approved until settled, the service answers after ${SERVICE_MS} ms`,
+      what: `names of one order for ${rows}, approved until settled, the service answers after ${SERVICE_DELAY_MS} ms`,
       reference: 'undici posts, one committed row each',
       unit: '/s',
       ...(await measureAlternately(effort.rounds, ours, theirs)),
-      target: { of: 'ratio', kind: 'at least', value: LEAST },
+      target: { of: 'ratio', kind: 'at least', value: MIN_RATIO },
     };
     yield {
       row: 'bulk',
@@ -77,39 +78,41 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
       unit: 'ms',
       ours: plans,
       theirs: [],
-      target: { of: 'ours', kind: 'at most', value: PLAN_MS },
+      target: { of: 'ours', kind: 'at most', value: MAX_PLAN_MS },
     };
   } finally {
     await service.close();
-    await byHand.end();
+    await pool.end();
     await s.close();
   }
 }
 
 /**
- * Requests a bulk order by the form, and confirms its plan.
- * @returns its id, once its card is posted, and how long its plan took
+ * Requests a bulk order by the form, confirms its plan, and waits until its card is posted.
+ * @returns the order's id, and how long its plan took
  */
-async function ask(s: Surroundings, port: number, file: string) {
+async function requestBulkOrder(s: Surroundings, port: number, file: string) {
   const values = {
     task: { type: 'static_select', selected_option: { value: 'renew' } },
     file: { type: 'file_input', files: [{ id: 'F0BENCH', url_private: file }] },
   };
   const startedAt = performance.now();
   await s.slack.deliver(port, submission('bulk', values, { channelId: CHANNEL }, s.person(0)));
-  const newest = async () =>
-    orders.parse((await s.db.query('SELECT id, state FROM orders ORDER BY created_at DESC LIMIT 1')).rows)[0];
-  await until('the plan is kept', async () => (await newest())?.state === 'DRAFT');
+  const findNewest = async () =>
+    ordersSchema.parse(
+      (await s.db.query('SELECT id, state FROM orders ORDER BY created_at DESC LIMIT 1')).rows,
+    )[0];
+  await until('the plan is stored', async () => (await findNewest())?.state === 'DRAFT');
   const planMs = performance.now() - startedAt;
-  const id = (await newest())?.id ?? '';
+  const id = (await findNewest())?.id ?? '';
   const draft = { id, channelId: CHANNEL, ts: '1700000000.000001' };
   await s.slack.deliver(port, press('order_confirm', draft, s.person(0), s.responseUrl));
   await until('the card is posted', async () => (await s.waiting()).some((order) => order.id === id));
   return { orderId: id, planMs };
 }
 
-/** Waits until an order has ended. @returns names a second since its approval */
-async function settled(s: Surroundings, orderId: string, rows: number): Promise<number> {
+/** @returns names per second since the order's approval */
+async function waitUntilSettled(s: Surroundings, orderId: string, rows: number): Promise<number> {
   let seconds = 0;
   await until(
     'the order has ended',
@@ -120,7 +123,7 @@ async function settled(s: Surroundings, orderId: string, rows: number): Promise<
          FROM orders o JOIN approvals a ON a.order_id = o.id WHERE o.id = $1`,
         [orderId],
       );
-      const [{ seconds: taken, open }] = took.parse(found);
+      const [{ seconds: taken, open }] = rowSchema.parse(found);
       seconds = taken ?? 0;
       return taken !== null && open === 0;
     },

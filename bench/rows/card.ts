@@ -10,7 +10,7 @@ import { command } from '../slack-load.ts';
  * needs, one after the other.
  */
 
-const posts = z.object({ posts: z.array(z.number()) });
+const postsSchema = z.object({ posts: z.array(z.number()) });
 
 const LATENCY = {
   row: 'card',
@@ -30,21 +30,25 @@ export const card: Row = {
           headers: { 'content-type': 'application/x-www-form-urlencoded' },
           body,
         }).then((response) => response.body.dump());
-      const bare = async () => {
+      const callDirectly = async () => {
         await call('users.info', 'user=U0PERSON');
         await call('chat.postMessage', 'channel=C0BENCH&text=bare');
       };
       const untilPosted = (cause: () => Promise<unknown>) =>
-        timeUntil('the message is posted', cause, async () => (await s.peers.ask('posts', posts)).posts[0]);
+        timeUntil(
+          'the message is posted',
+          cause,
+          async () => (await s.peers.ask('posts', postsSchema)).posts[0],
+        );
       let name = 0;
       return async (amount) => {
         const ours: number[] = [];
         const theirs: number[] = [];
         for (let n = 0; n < amount; n += 1) {
-          const asked = command(`renew card-${name++}.rest 2`, s.person(name), s.responseUrl);
-          ours.push(await untilPosted(() => s.slack.deliver(botPort, asked)));
+          const renewal = command(`renew card-${name++}.rest 2`, s.person(name), s.responseUrl);
+          ours.push(await untilPosted(() => s.slack.deliver(botPort, renewal)));
           await s.quiet();
-          theirs.push(await untilPosted(bare));
+          theirs.push(await untilPosted(callDirectly));
         }
         return { ours, theirs };
       };

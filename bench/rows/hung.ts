@@ -11,7 +11,7 @@ import { Surroundings } from '../surroundings.ts';
  */
 
 const PER_SECOND = 50;
-const MOST_MS = 2_500;
+const MAX_MS = 2_500;
 
 async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
   const amount = effort.quick ? 6 : 300;
@@ -46,7 +46,7 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
     unit: 'ms',
     ours: slowest,
     theirs: [],
-    target: { of: 'ours', kind: 'at most', value: MOST_MS },
+    target: { of: 'ours', kind: 'at most', value: MAX_MS },
   };
 }
 

@@ -6,11 +6,11 @@ import { type Bench, type Line, measureAlternately, type Row } from '../measure.
 import { Postgres } from '../surroundings.ts';
 
 /*
- * Importing a pasted list of names to the watch list: it is parsed, each name and date is checked, and batches are
- * stored. The reference is Prisma's `createMany` of the same prepared rows.
+ * Imports a pasted list of names to the watch list: parses it, checks each name and date, and stores batches. The
+ * reference is Prisma's `createMany` of the same prepared rows.
  */
 
-const LEAST = 0.5;
+const MIN_RATIO = 0.5;
 const DAY_MS = 86_400_000;
 
 async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
@@ -26,8 +26,8 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
     const list = names
       .map(({ name, expiresAt }) => `${name},${expiresAt.toISOString().slice(0, 10)}`)
       .join('\n');
-    const rows = names.map((each) => ({
-      ...each,
+    const rows = names.map((entry) => ({
+      ...entry,
       expirySource: 'person',
       addedBy: 'U0PERSON',
       addedAt: now,
@@ -35,15 +35,15 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
       nextRegistryAt: now,
     }));
     const store = createWatchListStore(database);
-    const timed = async (put: () => Promise<number>) => {
+    const timeImport = async (insert: () => Promise<number>) => {
       await database.prisma.$executeRaw`TRUNCATE domains`;
       const startedAt = performance.now();
-      const put_ = await put();
-      if (put_ !== amount) throw new Error(`${put_} of ${amount} names were put on the list`);
+      const storedCount = await insert();
+      if (storedCount !== amount) throw new Error(`${storedCount} of ${amount} names were stored`);
       return (amount * 1_000) / (performance.now() - startedAt);
     };
     const ours = () =>
-      timed(
+      timeImport(
         async () =>
           (
             await importNames(
@@ -54,8 +54,9 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
             )
           ).added,
       );
-    const theirs = () => timed(async () => (await database.prisma.domain.createMany({ data: rows })).count);
-    for (const each of [ours, theirs]) await each();
+    const theirs = () =>
+      timeImport(async () => (await database.prisma.domain.createMany({ data: rows })).count);
+    for (const side of [ours, theirs]) await side();
     const measured = await measureAlternately(
       effort.rounds,
       (round) => {
@@ -70,7 +71,7 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
       reference: 'Prisma createMany',
       unit: 'names/s',
       ...measured,
-      target: { of: 'ratio', kind: 'at least', value: LEAST },
+      target: { of: 'ratio', kind: 'at least', value: MIN_RATIO },
     };
   } finally {
     await database.close();

@@ -12,18 +12,17 @@ import { Postgres } from '../surroundings.ts';
  * as possible, a thousand events per seal, and like a permanently busy bot, every two seconds, with an anchor per hour.
  */
 
-const SEALING_S = 10;
-const RECEIPT_MS = 300;
+const MAX_SEALING_S = 10;
+const MAX_RECEIPT_MS = 300;
 const TEAM = 'T0STEWARD';
 
-/** Events per seal, and seals per anchor. */
-const SEALED = [
-  { what: '1,024 events a seal', size: 1_024, hour: 100 },
-  { what: 'a seal every 2 s', size: 10, hour: 1_800 },
+const SEALING_PATTERNS = [
+  { what: '1,024 events a seal', eventsPerSeal: 1_024, sealsPerAnchor: 100 },
+  { what: 'a seal every 2 s', eventsPerSeal: 10, sealsPerAnchor: 1_800 },
 ];
 
 /** Events of orders, each order's ten spread over the ledger. */
-const insertEvents = (amount: number, from: number) => `
+const buildInsert = (amount: number, from: number) => `
   INSERT INTO events (team_id, subject_kind, subject_id, kind, actor, at, data)
   SELECT '${TEAM}', 'order', 'order-' || (n % ${Math.max(1, amount / 10)}), 'answered', 'system', now(),
     jsonb_build_object('n', 1, 'name', 'name-' || n || '.rest', 'ctid', 'ctid-' || n, 'state', 'SUCCEEDED', 'version', 4,
@@ -31,18 +30,16 @@ const insertEvents = (amount: number, from: number) => `
   FROM generate_series(${from}, ${from + amount - 1}) n`;
 
 /**
- * Seals events of the log as far as a receipt reads it: their hashes and signatures are invented.
- * @param size events per seal
- * @param hour seals per anchor
+ * Seals events as far as a receipt needs it. Hashes and signatures are invented.
  */
-const sealInSql = (size: number, hour: number) => [
+const buildSealing = (eventsPerSeal: number, sealsPerAnchor: number) => [
   `INSERT INTO ledger_entries (team_id, seq, event_seq, leaf)
    SELECT team_id, row_number() OVER (ORDER BY seq), seq, sha256(seq::text::bytea) FROM events`,
   `INSERT INTO seals (team_id, n, "from", "to", root, prev, at, signature)
-   SELECT '${TEAM}', (min(seq) - 1) / ${size} + 1, min(seq), max(seq), encode(sha256(min(seq)::text::bytea), 'hex'),
+   SELECT '${TEAM}', (min(seq) - 1) / ${eventsPerSeal} + 1, min(seq), max(seq), encode(sha256(min(seq)::text::bytea), 'hex'),
      encode(sha256(max(seq)::text::bytea), 'hex'), now(), encode(sha512(min(seq)::text::bytea), 'base64')
-   FROM ledger_entries GROUP BY (seq - 1) / ${size}`,
-  `INSERT INTO anchors (team_id, n, hash, at) SELECT team_id, n, root, at FROM seals WHERE n % ${hour} = 0`,
+   FROM ledger_entries GROUP BY (seq - 1) / ${eventsPerSeal}`,
+  `INSERT INTO anchors (team_id, n, hash, at) SELECT team_id, n, root, at FROM seals WHERE n % ${sealsPerAnchor} = 0`,
   // Like a table that was filled over months.
   'VACUUM (ANALYZE)',
   'CHECKPOINT',
@@ -51,11 +48,11 @@ const sealInSql = (size: number, hour: number) => [
 /** A ledger in a separate database. */
 async function withLedger<Result>(
   postgres: Postgres,
-  work: (ledger: Ledger, run: (sql: string) => Promise<unknown>) => Promise<Result>,
+  action: (ledger: Ledger, run: (sql: string) => Promise<unknown>) => Promise<Result>,
 ): Promise<Result> {
   const url = await postgres.database();
   const database = openDatabase({ url });
-  // Its statements may take minutes.
+  // Not the store's connection, because these statements may take minutes.
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
@@ -66,51 +63,51 @@ async function withLedger<Result>(
       now: () => new Date(),
       log: pino({ level: 'silent' }),
     });
-    return await work(ledger, (sql) => client.query(sql));
+    return await action(ledger, (sql) => client.query(sql));
   } finally {
     await client.end();
     await database.close();
   }
 }
 
-const line = (what: string, unit: Line['unit'], ours: number[], value: number): Line => ({
+const createLine = (what: string, unit: Line['unit'], ours: number[], value: number): Line => ({
   ...{ row: 'ledger', what, reference: '–', unit, ours, theirs: [] },
   target: { of: 'ours', kind: 'at most', value },
 });
 
 async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
-  const day = effort.quick ? 1_000 : 100_000;
-  const all = effort.quick ? 3_000 : 1_000_000;
+  const eventsPerDay = effort.quick ? 1_000 : 100_000;
+  const totalEvents = effort.quick ? 3_000 : 1_000_000;
   const postgres = await Postgres.start();
   try {
     const sealing = await withLedger(postgres, async (ledger, run) => {
       const seconds: number[] = [];
       for (let round = 0; round < effort.rounds; round += 1) {
         progress(`${round} days are sealed`);
-        await run(insertEvents(day, round * day));
-        const before = process.cpuUsage();
+        await run(buildInsert(eventsPerDay, round * eventsPerDay));
+        const usageBefore = process.cpuUsage();
         await ledger.sealAndAnchor();
-        const { user, system } = process.cpuUsage(before);
+        const { user, system } = process.cpuUsage(usageBefore);
         seconds.push((user + system) / 1_000_000);
       }
       return seconds;
     });
-    yield line(`processor time for sealing ${day} events`, 's', sealing, SEALING_S);
+    yield createLine(`processor time for sealing ${eventsPerDay} events`, 's', sealing, MAX_SEALING_S);
 
-    for (const { what, size, hour } of SEALED) {
-      progress(`${all} events, ${what}`);
+    for (const { what, eventsPerSeal, sealsPerAnchor } of SEALING_PATTERNS) {
+      progress(`${totalEvents} events, ${what}`);
       const receipts = await withLedger(postgres, async (ledger, run) => {
         for (const sql of [
           'ALTER TABLE events DISABLE TRIGGER USER',
-          insertEvents(all, 0),
-          ...sealInSql(size, hour),
+          buildInsert(totalEvents, 0),
+          ...buildSealing(eventsPerSeal, sealsPerAnchor),
         ])
           await run(sql);
         const ms: number[] = [];
         for (let n = 0; n < (effort.quick ? 3 : 50); n += 1) {
           const startedAt = performance.now();
           const lines = await ledger.buildReceipt(
-            { id: `order-${(n * 997) % (all / 10)}`, statementHash: '' },
+            { id: `order-${(n * 997) % (totalEvents / 10)}`, statementHash: '' },
             undefined,
           );
           ms.push(performance.now() - startedAt);
@@ -119,7 +116,7 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
         }
         return ms;
       });
-      yield line(`a receipt from ${all} events, ${what}`, 'ms', receipts, RECEIPT_MS);
+      yield createLine(`a receipt from ${totalEvents} events, ${what}`, 'ms', receipts, MAX_RECEIPT_MS);
     }
   } finally {
     await postgres.stop();

@@ -16,11 +16,11 @@ import { startProcess } from '../processes.ts';
  * scheduling the lookups of a million names.
  */
 
-const LEAST = 0.7;
-const AT_ONCE = 8;
-const PLANNED = 1_000_000;
-/** If memory grew with a million names, it would grow by more. */
-const FLAT_MB = 5;
+const MIN_RATIO = 0.7;
+const CONCURRENCY = 8;
+const PLANNED_NAMES = 1_000_000;
+/** If memory grew with the number of names, a million names would need more. */
+const MAX_MB = 5;
 
 async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
   const amount = effort.quick ? 20 : 2_000;
@@ -40,50 +40,51 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
       now,
     );
     let next = 0;
-    const rate = async (look: (name: string) => Promise<unknown>): Promise<number> => {
+    const measureRate = async (lookUp: (name: string) => Promise<unknown>): Promise<number> => {
       const startedAt = performance.now();
       const last = next + amount;
-      const one = async () => {
-        while (next < last) await look(`name-${next++}.bench`);
+      const lookUpNext = async () => {
+        while (next < last) await lookUp(`name-${next++}.bench`);
       };
-      await Promise.all(Array.from({ length: AT_ONCE }, one));
+      await Promise.all(Array.from({ length: CONCURRENCY }, lookUpNext));
       return (amount * 1_000) / (performance.now() - startedAt);
     };
     const ours = (round: number) => {
       progress(round < 0 ? 'warming up' : `round ${round + 1}`);
-      return rate(async (name) => {
+      return measureRate(async (name) => {
         const { facts } = await observer.observe(name);
         if (facts.a?.state !== 'seen' || facts.parent_nameservers?.state !== 'seen')
-          throw new Error(`nothing was seen of ${name}`);
+          throw new Error(`no records were found for ${name}`);
       });
     };
     let questions = 0;
-    const theirs = () => rate((name) => askByHand(resolver, name, questions));
-    const count = async () => (await dns.ask({}, z.object({ asked: z.number() }))).asked;
+    const theirs = () => measureRate((name) => askDirectly(resolver, name, questions));
+    const readQuestionCount = async () => (await dns.ask({}, z.object({ asked: z.number() }))).asked;
     await ours(-1);
     // Besides these, the servers of the parent zone are looked up once.
-    questions = Math.floor((await count()) / amount);
+    questions = Math.floor((await readQuestionCount()) / amount);
     await theirs();
-    if ((await count()) !== questions * amount) throw new Error('the reference asks something else');
+    if ((await readQuestionCount()) !== questions * amount)
+      throw new Error('the reference asks a different number of questions');
     yield {
       row: 'observe',
-      what: `names looked at by DNS, ${AT_ONCE} at once`,
+      what: `names looked at by DNS, ${CONCURRENCY} at once`,
       reference: "Node's resolver, as many questions",
       unit: '/s',
       ...(await measureAlternately(effort.rounds, ours, theirs)),
-      target: { of: 'ratio', kind: 'at least', value: LEAST },
+      target: { of: 'ratio', kind: 'at least', value: MIN_RATIO },
     };
   } finally {
     await dns.stop();
   }
   yield {
     row: 'observe',
-    what: `memory taken by planning looks at ${PLANNED} names`,
+    what: `memory taken by planning looks at ${PLANNED_NAMES} names`,
     reference: '',
     unit: 'MB',
-    ours: [memoryOfPlanning(effort.quick ? 1_000 : PLANNED)],
+    ours: [measurePlanningMemory(effort.quick ? 1_000 : PLANNED_NAMES)],
     theirs: [],
-    target: { of: 'ours', kind: 'at most', value: FLAT_MB },
+    target: { of: 'ours', kind: 'at most', value: MAX_MB },
   };
 }
 
@@ -106,32 +107,32 @@ const QUESTIONS: readonly ((resolver: Resolver, name: string) => Promise<unknown
   (resolver, name) => resolver.resolvePtr(name),
 ];
 
-async function askByHand(resolver: Resolver, name: string, questions: number): Promise<void> {
+async function askDirectly(resolver: Resolver, name: string, questions: number): Promise<void> {
   const answers = await Promise.allSettled(QUESTIONS.slice(0, questions).map((ask) => ask(resolver, name)));
   if (answers.slice(0, 4).some(({ status }) => status === 'rejected'))
-    throw new Error(`nothing was seen of ${name}`);
+    throw new Error(`no records were found for ${name}`);
 }
 
 /** The largest growth of the heap while names are scheduled one after the other, in megabytes. */
-function memoryOfPlanning(names: number): number {
+function measurePlanningMemory(names: number): number {
   setFlagsFromString('--expose-gc');
-  const collect: () => void = runInNewContext('gc');
+  const collectGarbage: () => void = runInNewContext('gc');
   const planner = createLookupPlanner(100_000);
   const now = new Date('2027-06-15T09:00:00Z');
-  collect();
-  const before = process.memoryUsage().heapUsed;
-  let most = before;
+  collectGarbage();
+  const heapBefore = process.memoryUsage().heapUsed;
+  let maxHeap = heapBefore;
   for (let n = 0; n < names; n += 1) {
     const expiresAt = new Date(now.getTime() + (n % 700) * 86_400_000);
     const name = { expiresAt, isGuarded: false, isChanging: false, hasUnconfirmedChange: false };
-    const due = scheduleNextLookup('dns', name, now, (n % 1_000) / 1_000);
-    planner.reserve(`registry-${n % 100}`, false, due);
+    const dueAt = scheduleNextLookup('dns', name, now, (n % 1_000) / 1_000);
+    planner.reserve(`registry-${n % 100}`, false, dueAt);
     if (n % (names / 10) === 0) {
-      collect();
-      most = Math.max(most, process.memoryUsage().heapUsed);
+      collectGarbage();
+      maxHeap = Math.max(maxHeap, process.memoryUsage().heapUsed);
     }
   }
-  return (most - before) / 2 ** 20;
+  return (maxHeap - heapBefore) / 2 ** 20;
 }
 
 export const observe: Row = { id: 'observe', seconds: 60, measure };

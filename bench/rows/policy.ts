@@ -3,10 +3,10 @@ import { evaluatePolicy, type PolicyFacts, type PolicySettings } from '../../src
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
 import { type Bench, type Line, quantile, type Row } from '../measure.ts';
 
-/* An order's requirements by a policy of a thousand rules, with only the last one matching. */
+/* Computes an order's requirements from a policy of a thousand rules, of which only the last one matches. */
 
 const RULES = 1_000;
-const AT_MOST_MS = 1;
+const MAX_MS = 1;
 const HOUR_MS = 3_600_000;
 
 const SETTINGS: PolicySettings = {
@@ -25,33 +25,35 @@ async function* measure({ effort }: Bench): AsyncGenerator<Line> {
   const times = effort.quick ? 20 : 500;
   for (const count of [1, 50]) {
     const names = Array.from({ length: count }, (_, n) => `name-${n}.rest`);
-    const rules = Array.from({ length: RULES }, (_, n) => ruleNumber(n, n === RULES - 1));
+    const rules = Array.from({ length: RULES }, (_, n) => createRule(n, n === RULES - 1));
     const policy: Policy = { version: 1, rules };
     const order = { task: 'renew', names, requester: 'U0PERSON', usesTeamAccount: false };
-    const facts = factsOf(names);
-    const once = (): number => {
+    const facts = createFacts(names);
+    const evaluateOnce = (): number => {
       const startedAt = performance.now();
       const { requirements } = evaluatePolicy(policy, SETTINGS, order, facts);
-      const took = performance.now() - startedAt;
+      const durationMs = performance.now() - startedAt;
       if (requirements.list[0]?.needed !== 2) throw new Error('the last rule did not decide');
-      return took;
+      return durationMs;
     };
-    for (let n = 0; n < times; n += 1) once();
+    for (let n = 0; n < times; n += 1) evaluateOnce();
     yield {
       row: 'policy',
       what: `${RULES} rules evaluated for ${count === 1 ? 'one name' : `${count} names`}`,
       reference: '',
       unit: 'ms',
-      ours: Array.from({ length: effort.rounds }, () => quantile(Array.from({ length: times }, once), 0.5)),
+      ours: Array.from({ length: effort.rounds }, () =>
+        quantile(Array.from({ length: times }, evaluateOnce), 0.5),
+      ),
       theirs: [],
-      ...(count === 1 ? { target: { of: 'ours', kind: 'at most', value: AT_MOST_MS } } : {}),
+      ...(count === 1 ? { target: { of: 'ours', kind: 'at most', value: MAX_MS } } : {}),
     };
   }
 }
 
-/** Each rule fails by another condition: the name, the tag, the requester, the amount. */
-function ruleNumber(n: number, fits: boolean): PolicyRule {
-  const narrow = [
+/** Rules that don't match fail on the name, the tag, the requester or the amount, in turn. */
+function createRule(n: number, matches: boolean): PolicyRule {
+  const mismatch = [
     { names: [`*.zone-${n}.rest`] },
     { names: [`tag:client-${n}`] },
     { names: ['*'], by: [`U0OTHER${n}`] },
@@ -73,11 +75,11 @@ function ruleNumber(n: number, fits: boolean): PolicyRule {
     escalateTo: [],
     breakGlass: false,
     signed: false,
-    ...(fits ? {} : narrow),
+    ...(matches ? {} : mismatch),
   };
 }
 
-function factsOf(names: readonly string[]): PolicyFacts {
+function createFacts(names: readonly string[]): PolicyFacts {
   return {
     task: { effect: 'charge', risk: 'none', nameKind: 'host' },
     tags: new Map(names.map((name) => [name, ['brand']])),

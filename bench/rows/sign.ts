@@ -12,8 +12,8 @@ import { TEAM_ID, until } from '../surroundings.ts';
 
 /*
  * The time from opening an order's page until its request arrives at the service, on an otherwise idle system, with a
- * passkey that responds at once. It includes the page, the check of the signature, its second check in the transaction
- * that marks the request as sent, and everything that a click needs too.
+ * passkey that responds at once. It includes the page, the verification of the signature, its second verification in the
+ * transaction that marks the request as sent, and everything that a click needs.
  */
 
 const PUBLIC_URL = 'http://localhost:3999';
@@ -24,15 +24,15 @@ const LATENCY = {
   maxMoreMs: 100,
 };
 
-const seen = z.object({ requests: z.array(z.tuple([z.string(), z.number()])) });
-const pageData = z.object({ options: z.object({ challenge: z.string() }) });
+const requestsSchema = z.object({ requests: z.array(z.tuple([z.string(), z.number()])) });
+const pageSchema = z.object({ options: z.object({ challenge: z.string() }) });
 
 export const sign: Row = {
   id: 'sign',
   seconds: 90,
   measure(bench) {
     const relyingParty = parseRelyingParty(PUBLIC_URL);
-    if (relyingParty === undefined) throw new Error(`browsers sign nothing at ${PUBLIC_URL}`);
+    if (relyingParty === undefined) throw new Error(`browsers cannot sign at ${PUBLIC_URL}`);
     const passkey = new Authenticator(relyingParty);
     const settings = { PUBLIC_URL, SIGNING_ROOTS: passkey.fingerprint };
     return measureIdleLatency(bench, { ...LATENCY, settings }, async (s, botPort) => {
@@ -51,7 +51,7 @@ export const sign: Row = {
         timeUntil(
           'the request is at the service',
           cause,
-          async () => (await s.peers.ask('requests', seen)).requests[0]?.[1],
+          async () => (await s.peers.ask('requests', requestsSchema)).requests[0]?.[1],
         );
       const post = (url: string, body: unknown) =>
         request(url, {
@@ -62,21 +62,21 @@ export const sign: Row = {
       const signOn = async (url: string) => {
         const html = await (await request(url)).body.text();
         const [, json = ''] = /id="data">(.*?)<\/script>/s.exec(html) ?? [];
-        const { options } = pageData.parse(JSON.parse(json));
+        const { options } = pageSchema.parse(JSON.parse(json));
         const { statusCode, body } = await post(url, passkey.answer(options.challenge));
         if (statusCode !== 200) throw new Error(await body.text());
         await body.dump();
       };
-      const bare = async () => {
+      const sendBare = async () => {
         await (await request(`${s.peersUrl}/respond`)).body.dump();
         await (await post(`${s.peersUrl}/v1/domain/bare.rest/_renew?ctid=bare`, { period: 2 })).body.dump();
       };
       let name = 0;
       return async (amount) => {
-        const asked = Array.from({ length: amount }, () =>
+        const commands = Array.from({ length: amount }, () =>
           command(`renew signed-${name++}.rest 2`, s.person(name), s.responseUrl),
         );
-        await s.slack.inTurn(botPort, asked, 4);
+        await s.slack.inTurn(botPort, commands, 4);
         await until('the cards are posted', async () => (await s.waiting()).length >= amount);
         const ours: number[] = [];
         const theirs: number[] = [];
@@ -85,7 +85,7 @@ export const sign: Row = {
           const url = (link ?? '').replace(PUBLIC_URL, `http://127.0.0.1:${botPort}`);
           ours.push(await untilRequest(() => signOn(url)));
           await s.quiet();
-          theirs.push(await untilRequest(bare));
+          theirs.push(await untilRequest(sendBare));
         }
         return { ours, theirs };
       };

@@ -18,21 +18,21 @@ import { Surroundings } from '../surroundings.ts';
  * demo, from an empty folder until its address is printed.
  */
 
-const MORE_MS = 2_000;
-const DEMO_MS = 4_000;
-const TIMES = 1.5;
-/** The limit of memory after all orders, relative to that after the first quarter. */
-const GROWTH = 1.1;
+const MAX_MORE_MS = 2_000;
+const MAX_DEMO_MS = 4_000;
+const MAX_RATIO = 1.5;
+/** Memory after all orders, relative to that after the first quarter. */
+const MAX_GROWTH = 1.1;
 
 const MAIN = new URL('../../dist/main.js', import.meta.url);
 const DEMO = new URL('../../dist/demo/main.js', import.meta.url);
 const BARE = new URL('../children/bare-app.mjs', import.meta.url);
 
-/** So many that none of them reaches the released bot's rate limit for clicks. */
+/** Enough that none of them reaches the bot's rate limit for clicks. */
 const APPROVERS = Array.from({ length: 50 }, (_, n) => `U0APPROVER${n}`);
 
-/** Starts the demo in a new folder and ends it. @returns the time until it printed its address, in milliseconds */
-async function demoStart(): Promise<number> {
+/** @returns the time from the demo's start in a new folder until it printed its address, in milliseconds */
+async function timeDemoStart(): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'domain-steward-demo-'));
   // For root: PostgreSQL's user must be able to enter it.
   await chmod(folder, 0o755);
@@ -51,7 +51,6 @@ async function demoStart(): Promise<number> {
     break;
   }
   child.stdout.resume();
-  // Its PostgreSQL ends with it.
   child.kill('SIGTERM');
   await ended;
   await rm(folder, { recursive: true, force: true });
@@ -68,7 +67,7 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
   // The first start fills the system's caches.
   for (let round = 0; round <= starts; round += 1) {
     progress(`demo ${round}`);
-    const ms = await demoStart();
+    const ms = await timeDemoStart();
     if (round > 0) demos.push(ms);
   }
   yield {
@@ -78,18 +77,18 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
     unit: 'ms',
     ours: demos,
     theirs: [],
-    target: { of: 'ours', kind: 'at most', value: DEMO_MS },
+    target: { of: 'ours', kind: 'at most', value: MAX_DEMO_MS },
   };
   const s = await Surroundings.open();
   const programs: Program[] = [];
-  const start = async (file: URL) => {
+  const startInstance = async (file: URL) => {
     const env = { ...s.environment(), APPROVERS: APPROVERS.join(',') };
     const program = await startProgram(file, env);
     programs.push(program);
     return program;
   };
-  const once = async (file: URL) => {
-    const program = await start(file);
+  const measureStart = async (file: URL) => {
+    const program = await startInstance(file);
     await sleep(idleMs);
     const idle = residentMb(program.pid);
     await program.stop();
@@ -97,76 +96,76 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
   };
   try {
     // The first start fills the system's caches.
-    for (const file of [MAIN, BARE]) await once(file);
-    const started = await measureAlternately(
+    for (const file of [MAIN, BARE]) await measureStart(file);
+    const measured = await measureAlternately(
       starts,
       (round) => {
         progress(`start ${round + 1}`);
-        return once(MAIN);
+        return measureStart(MAIN);
       },
-      () => once(BARE),
+      () => measureStart(BARE),
     );
     yield {
       row: 'start',
       what: 'start until ready, the database is there',
       reference: 'Bolt and Prisma',
       unit: 'ms',
-      ours: started.ours.map(({ ms }) => ms),
-      theirs: started.theirs.map(({ ms }) => ms),
-      target: { of: 'difference', kind: 'at most', value: MORE_MS },
+      ours: measured.ours.map(({ ms }) => ms),
+      theirs: measured.theirs.map(({ ms }) => ms),
+      target: { of: 'difference', kind: 'at most', value: MAX_MORE_MS },
     };
     yield {
       row: 'start',
       what: 'resident memory, idle',
       reference: 'Bolt and Prisma',
       unit: 'MB',
-      ours: started.ours.map(({ idle }) => idle),
-      theirs: started.theirs.map(({ idle }) => idle),
-      target: { of: 'ratio', kind: 'at most', value: TIMES },
+      ours: measured.ours.map(({ idle }) => idle),
+      theirs: measured.theirs.map(({ idle }) => idle),
+      target: { of: 'ratio', kind: 'at most', value: MAX_RATIO },
     };
 
-    const bot = await start(MAIN);
-    const bare = await start(BARE);
-    let after = Number.NaN;
+    const bot = await startInstance(MAIN);
+    const bare = await startInstance(BARE);
+    let afterQuarter = Number.NaN;
     for (let done = 0; done < orders; done += atOnce) {
       progress(`${done} of ${orders} orders`);
       await ask(s, [bot], atOnce);
       await approveAll(s, [bot], atOnce, APPROVERS);
       if (done + atOnce === orders / 4) {
         await sleep(idleMs * 6);
-        after = residentMb(bot.pid);
+        afterQuarter = residentMb(bot.pid);
       }
-      const asked = Array.from({ length: atOnce }, (_, n) =>
+      const commands = Array.from({ length: atOnce }, (_, n) =>
         command('renew bare.rest 2', s.person(n), s.responseUrl),
       );
       const order = { id: 'none', channelId: 'C0BARE', ts: '1.1' };
-      const pressed = Array.from({ length: atOnce }, () =>
+      const clicks = Array.from({ length: atOnce }, () =>
         press('order_approve', order, s.approver, s.responseUrl),
       );
-      await s.slack.inTurn(bare.port, [...asked, ...pressed], 8);
+      await s.slack.inTurn(bare.port, [...commands, ...clicks], 8);
     }
     await s.quiet();
-    // After a while an idle process returns memory that it needed only briefly.
+    // After a while, an idle process returns memory that it needed only briefly.
     await sleep(idleMs * 6);
-    const most = residentMb(bot.pid);
-    const bareMost = residentMb(bare.pid);
+    const final = residentMb(bot.pid);
+    const bareFinal = residentMb(bare.pid);
     yield {
       row: 'start',
       what: `resident memory after ${orders} orders`,
       reference: 'Bolt and Prisma',
       unit: 'MB',
-      ours: [most],
-      theirs: [bareMost],
-      target: { of: 'ratio', kind: 'at most', value: TIMES },
+      ours: [final],
+      theirs: [bareFinal],
+      target: { of: 'ratio', kind: 'at most', value: MAX_RATIO },
     };
     yield {
       row: 'start',
       what: `resident memory after ${orders} orders`,
       reference: 'the bot after a quarter',
       unit: 'MB',
-      ours: [most],
-      theirs: [after],
-      target: { of: 'ratio', kind: 'at most', value: GROWTH },
+      ours: [final],
+      theirs: [afterQuarter],
+      target: { of: 'ratio', kind: 'at most', value: MAX_GROWTH },
     };
   } finally {
     await Promise.all(programs.map((program) => program.stop()));

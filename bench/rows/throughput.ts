@@ -9,13 +9,13 @@ import { Surroundings } from '../surroundings.ts';
  * one by one.
  */
 
-const LEAST = 0.35;
+const MIN_RATIO = 0.35;
 /** A generous estimate for a team with a few hundred names. */
 const ORDERS_A_YEAR = 2_000;
-/** Uncounted rounds, until V8 has compiled the hot code. */
-const WARM_UPS = 3;
+/** Not counted. After these, V8 has compiled the hot code. */
+const WARM_UP_ROUNDS = 3;
 
-const rated = z.object({ rate: z.number() });
+const rateSchema = z.object({ rate: z.number() });
 
 async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
   const amount = effort.quick ? 5 : 1_000;
@@ -27,8 +27,8 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
       progress(round < 0 ? 'warming up' : `round ${round + 1}`);
       return carryOut(s, [bot], amount);
     };
-    const theirs = async () => (await bare.ask({ run: amount }, rated)).rate;
-    for (let round = -WARM_UPS; !effort.quick && round < 0; round += 1) {
+    const theirs = async () => (await bare.ask({ run: amount }, rateSchema)).rate;
+    for (let round = -WARM_UP_ROUNDS; !effort.quick && round < 0; round += 1) {
       await ours(round);
       await theirs();
     }
@@ -39,7 +39,7 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
       reference: 'pg-boss, a row each',
       unit: '/s',
       ...rates,
-      target: { of: 'ratio', kind: 'at least', value: LEAST },
+      target: { of: 'ratio', kind: 'at least', value: MIN_RATIO },
     };
     yield {
       row: 'orders',

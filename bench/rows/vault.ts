@@ -5,7 +5,7 @@ import { type Bench, type Line, measureAlternately, type Row } from '../measure.
 
 /* Sealing and opening a credential, compared with plain AES-256-GCM by `node:crypto`. */
 
-const LEAST = 0.8;
+const MIN_RATIO = 0.8;
 const CREDENTIAL = JSON.stringify({
   method: 'password',
   user: 'customer',
@@ -21,11 +21,11 @@ async function* measure({ effort }: Bench): AsyncGenerator<Line> {
   const ours = () => vault.open(vault.seal(new Secret(CREDENTIAL), OWNER), OWNER).reveal();
   const theirs = () => openByHand(sealByHand(CREDENTIAL, key), key);
   if (ours() !== CREDENTIAL || theirs() !== CREDENTIAL) throw new Error('what was sealed does not open');
-  for (const each of [ours, theirs]) rate(each, roundMs);
+  for (const side of [ours, theirs]) measureRate(side, roundMs);
   const measured = await measureAlternately(
     effort.rounds * 2,
-    async () => rate(ours, roundMs),
-    async () => rate(theirs, roundMs),
+    async () => measureRate(ours, roundMs),
+    async () => measureRate(theirs, roundMs),
   );
   yield {
     row: 'vault',
@@ -33,7 +33,7 @@ async function* measure({ effort }: Bench): AsyncGenerator<Line> {
     reference: 'node:crypto by hand',
     unit: '/s',
     ...measured,
-    target: { of: 'ratio', kind: 'at least', value: LEAST },
+    target: { of: 'ratio', kind: 'at least', value: MIN_RATIO },
   };
 }
 
@@ -51,14 +51,14 @@ function openByHand(sealed: Buffer, key: Buffer): string {
   return decipher.update(sealed.subarray(12, -16), undefined, 'utf8') + decipher.final('utf8');
 }
 
-function rate(once: () => unknown, forMs: number): number {
+function measureRate(action: () => unknown, forMs: number): number {
   const startedAt = performance.now();
-  let times = 0;
+  let count = 0;
   while (performance.now() - startedAt < forMs) {
-    for (let n = 0; n < 50; n += 1) once();
-    times += 50;
+    for (let n = 0; n < 50; n += 1) action();
+    count += 50;
   }
-  return (times * 1_000) / (performance.now() - startedAt);
+  return (count * 1_000) / (performance.now() - startedAt);
 }
 
 export const vault: Row = { id: 'vault', seconds: 25, measure };

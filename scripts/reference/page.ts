@@ -29,41 +29,42 @@ const NEEDS: Readonly<Record<RegisteredCommand['needs'], string>> = {
   linked_or_owner: 'members',
 };
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) =>
+function formatTable(headers: readonly string[], rows: readonly (readonly string[])[]): string {
+  const formatRow = (cells: readonly string[]) =>
     `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+  return [formatRow(headers), formatRow(headers.map(() => '---')), ...rows.map(formatRow)].join('\n');
 }
 
-function commandTables(): readonly string[] {
-  const all = [...COMMANDS.values()];
+function buildCommandTables(): readonly string[] {
+  const commands = [...COMMANDS.values()];
   return HELP_GROUPS.flatMap(({ title, names }) => {
-    const listed = all
+    const groupCommands = commands
       .filter((command) => findGroup(command) === title)
       .sort((a, b) => names.indexOf(a.name) - names.indexOf(b.name));
-    const rows = listed.map(({ usage, summary, example, needs }) => [
+    const rows = groupCommands.map(({ usage, summary, example, needs }) => [
       `\`${usage}\``,
       summary,
       `\`${example}\``,
       NEEDS[needs],
     ]);
-    return [`### ${title}`, table(['command', 'does', 'example', 'for'], rows)];
+    return [`### ${title}`, formatTable(['command', 'does', 'example', 'for'], rows)];
   });
 }
 
-function settingTables(): readonly string[] {
-  const missing = new Set(Object.keys(VARIABLE_EXAMPLES));
+function buildSettingTables(): readonly string[] {
+  const undocumented = new Set(Object.keys(VARIABLE_EXAMPLES));
   const tables = Object.entries(SETTINGS).flatMap(([title, settings]) => {
     const rows = Object.entries(settings).map(([name, { meaning, unset }]) => {
-      missing.delete(name);
+      undocumented.delete(name);
       return [`\`${name}\``, meaning, unset];
     });
-    return [`### ${title}`, table(['variable', 'meaning', 'if unset'], rows)];
+    return [`### ${title}`, formatTable(['variable', 'meaning', 'if unset'], rows)];
   });
-  if (missing.size > 0) throw new Error(`scripts/reference/settings.ts lacks ${[...missing].join(', ')}`);
+  if (undocumented.size > 0)
+    throw new Error(`scripts/reference/settings.ts lacks ${[...undocumented].join(', ')}`);
   return tables;
 }
 
 export function referencePage(): string {
-  return `${[INTRO, COMMANDS_INTRO, ...commandTables(), SETTINGS_INTRO, ...settingTables()].join('\n\n')}\n`;
+  return `${[INTRO, COMMANDS_INTRO, ...buildCommandTables(), SETTINGS_INTRO, ...buildSettingTables()].join('\n\n')}\n`;
 }

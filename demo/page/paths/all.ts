@@ -8,7 +8,6 @@ import { signIt } from './sign-it.ts';
 
 const PATHS: readonly [GuidedPath, ...GuidedPath[]] = [firstVisit, loseADomain, signIt, goOnHoliday];
 
-/** In the order in which they are offered. */
 export function pathsOf({ commands }: Pick<Snapshot, 'commands'>): readonly [GuidedPath, ...GuidedPath[]] {
   return commands.some(({ usage_hint: usage }) => usage.startsWith('link')) ? PATHS : [justWatch];
 }

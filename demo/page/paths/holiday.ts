@@ -2,38 +2,34 @@ import { isObject, textOf } from '@domain-steward/slack-workspace/page/json';
 import type { Message } from '@domain-steward/slack-workspace/protocol';
 import { isMandateDay } from '../../mandate-day.ts';
 import {
-  as,
-  at,
+  findNewest,
   type GuidedPath,
   hasAction,
   messagesOf,
-  newest,
   PEOPLE,
   type Situation,
   stateOf,
-  write,
+  targetComposer,
+  targetForPerson,
+  targetInChannel,
 } from './path.ts';
 
-/*
- * Everyone is away, and no name is lost: a mandate announces and carries out renewals within its limits, and asks about
- * the rest.
- */
+/* A mandate announces and carries out renewals within its limits, and requests approval for the rest. */
 
 const { carol } = PEOPLE;
 /** Recorded as seen: the list of mandates. */
 const MANDATES = 'mandates';
 
-/** The newest message to the channel about a day's mandate acts. */
-const day = ({ snapshot }: Situation) =>
-  newest(
+const findAnnouncement = ({ snapshot }: Situation) =>
+  findNewest(
     messagesOf(snapshot).filter(
       ({ channel, text, thread_ts }) =>
         channel === 'C0EXPIRY' && thread_ts === undefined && isMandateDay(text),
     ),
   );
 
-/** Whether this many orders of mandates are in a state. */
-function has(count: number, state: string, { snapshot }: Situation): boolean {
+/** Whether at least this many orders of mandates are in a state. */
+function hasOrders(count: number, state: string, { snapshot }: Situation): boolean {
   const orders = messagesOf(snapshot).filter(
     (message) =>
       textOf(message.metadata?.event_payload, 'mandate') !== undefined && stateOf(message) === state,
@@ -41,8 +37,7 @@ function has(count: number, state: string, { snapshot }: Situation): boolean {
   return new Set(orders.map(({ metadata }) => textOf(metadata?.event_payload, 'order_id'))).size >= count;
 }
 
-/** The order of the first stop button. */
-function stoppable({ blocks }: Message): string | undefined {
+function findStoppableOrder({ blocks }: Message): string | undefined {
   const accessories = blocks.map((block) => block['accessory']).filter(isObject);
   return textOf(
     accessories.find((element) => textOf(element, 'action_id') === 'order_stop'),
@@ -50,8 +45,8 @@ function stoppable({ blocks }: Message): string | undefined {
   );
 }
 
-const isStopped = (situation: Situation) => has(1, 'CANCELLED', situation) || isSent(situation);
-const isSent = (situation: Situation) => has(2, 'SUCCEEDED', situation);
+const isStopped = (situation: Situation) => hasOrders(1, 'CANCELLED', situation) || isSent(situation);
+const isSent = (situation: Situation) => hasOrders(2, 'SUCCEEDED', situation);
 
 export const goOnHoliday: GuidedPath = {
   title: 'Go on holiday',
@@ -59,13 +54,13 @@ export const goOnHoliday: GuidedPath = {
     {
       title: 'See the mandate',
       text: 'Bob is about to go away. A mandate that Carol approved renews four names within a price and a total. Take a look.',
-      isDone: (situation) => situation.seen.includes(MANDATES) || day(situation) !== undefined,
-      next: (situation) => write(situation, carol, '/domain mandates'),
+      isDone: (situation) => situation.seen.includes(MANDATES) || findAnnouncement(situation) !== undefined,
+      next: (situation) => targetComposer(situation, carol, '/domain mandates'),
     },
     {
       title: 'Let time pass',
       text: 'Up to three weeks pass until the names are due and the mandate announces its renewals.',
-      isDone: (situation) => day(situation) !== undefined,
+      isDone: (situation) => findAnnouncement(situation) !== undefined,
       deed: { route: '/local/days', text: 'Let three weeks pass', busy: 'Weeks are passing …' },
     },
     {
@@ -73,11 +68,15 @@ export const goOnHoliday: GuidedPath = {
       text: 'Three names will be renewed from tomorrow. The fourth costs more than the mandate allows, so it needs approval. Stop one of the three.',
       isDone: isStopped,
       next(situation) {
-        const told = day(situation);
-        const value = told && stoppable(told);
-        if (told === undefined || value === undefined) return undefined;
-        const button = { kind: 'action', ts: told.ts, actionId: 'order_stop', value } as const;
-        return as(situation, carol, at(situation.place, told.channel, button));
+        const announcement = findAnnouncement(situation);
+        const value = announcement && findStoppableOrder(announcement);
+        if (announcement === undefined || value === undefined) return undefined;
+        const button = { kind: 'action', ts: announcement.ts, actionId: 'order_stop', value } as const;
+        return targetForPerson(
+          situation,
+          carol,
+          targetInChannel(situation.place, announcement.channel, button),
+        );
       },
     },
     {
@@ -89,20 +88,25 @@ export const goOnHoliday: GuidedPath = {
     {
       title: 'Read what it did',
       text: 'Two renewed, one stopped, one pending: open the thread, where each has its order.',
-      isDone: (situation) => situation.seen.includes(day(situation)?.ts ?? ''),
+      isDone: (situation) => situation.seen.includes(findAnnouncement(situation)?.ts ?? ''),
       next(situation) {
-        const told = day(situation);
-        return told && at(situation.place, told.channel, { kind: 'thread', ts: told.ts });
+        const announcement = findAnnouncement(situation);
+        return (
+          announcement &&
+          targetInChannel(situation.place, announcement.channel, { kind: 'thread', ts: announcement.ts })
+        );
       },
     },
   ],
   text: 'That’s a mandate. /domain mandates shows what it spent and has left, and ends it.',
   seenNow(situation) {
     const { snapshot, place } = situation;
-    const told = day(situation);
+    const announcement = findAnnouncement(situation);
     return [
       messagesOf(snapshot).some((message) => hasAction(message, 'mandate_end')) ? MANDATES : undefined,
-      told !== undefined && place.thread === told.ts && isSent(situation) ? told.ts : undefined,
+      announcement !== undefined && place.thread === announcement.ts && isSent(situation)
+        ? announcement.ts
+        : undefined,
     ];
   },
 };

@@ -1,14 +1,14 @@
 import {
-  as,
-  at,
+  findNewest,
   type GuidedPath,
   hasAction,
   isAbout,
   messagesOf,
-  newest,
   PEOPLE,
   type Situation,
-  write,
+  targetComposer,
+  targetForPerson,
+  targetInChannel,
 } from './path.ts';
 
 /* Deleting a name in use takes more than one click. A theft is reported within the minute, also by webhook. */
@@ -18,24 +18,23 @@ const NAME = 'cafe.rest';
 const CONFIRM = 'confirm';
 const WEBHOOKS = 'webhooks';
 
-const draft = ({ snapshot }: Situation) =>
-  newest(
+const findDraft = ({ snapshot }: Situation) =>
+  findNewest(
     messagesOf(snapshot).filter(
       (message) => message.text.includes(NAME) && hasAction(message, 'order_confirm'),
     ),
   );
-const incident = ({ snapshot }: Situation) =>
-  newest(messagesOf(snapshot).filter((message) => isAbout(message, 'domain_incident', NAME)));
+const findIncident = ({ snapshot }: Situation) =>
+  findNewest(messagesOf(snapshot).filter((message) => isAbout(message, 'domain_incident', NAME)));
 
-/** The deletion was requested, but not confirmed. */
-function deletion(situation: Situation) {
-  const asked = draft(situation);
-  if (asked === undefined) return write(situation, PEOPLE.alice, `/domain delete ${NAME}`);
-  const button = { kind: 'action', ts: asked.ts, actionId: 'order_confirm' } as const;
-  return as(situation, PEOPLE.alice, at(situation.place, asked.channel, button));
+function targetDeletion(situation: Situation) {
+  const draft = findDraft(situation);
+  if (draft === undefined) return targetComposer(situation, PEOPLE.alice, `/domain delete ${NAME}`);
+  const button = { kind: 'action', ts: draft.ts, actionId: 'order_confirm' } as const;
+  return targetForPerson(situation, PEOPLE.alice, targetInChannel(situation.place, draft.channel, button));
 }
 
-const isStolen = (situation: Situation) => incident(situation) !== undefined;
+const isStolen = (situation: Situation) => findIncident(situation) !== undefined;
 
 export const loseADomain: GuidedPath = {
   title: 'Lose a domain',
@@ -44,14 +43,14 @@ export const loseADomain: GuidedPath = {
       title: 'Delete a name in use',
       text: 'cafe.rest has mail and a website. Request its deletion anyway.',
       isDone: (situation) =>
-        draft(situation) !== undefined || situation.seen.includes(CONFIRM) || isStolen(situation),
-      next: deletion,
+        findDraft(situation) !== undefined || situation.seen.includes(CONFIRM) || isStolen(situation),
+      next: targetDeletion,
     },
     {
       title: 'See what stops you',
       text: 'Read what would stop working. The button asks for the name again. Close the form: nothing was sent.',
       isDone: (situation) => situation.seen.includes(CONFIRM) || isStolen(situation),
-      next: deletion,
+      next: targetDeletion,
     },
     {
       title: 'Let it be stolen',
@@ -66,10 +65,12 @@ export const loseADomain: GuidedPath = {
     {
       title: 'See the alarm',
       text: 'One incident, within a minute: no order explains the change. Open its thread and read what to do.',
-      isDone: (situation) => situation.seen.includes(incident(situation)?.ts ?? ''),
+      isDone: (situation) => situation.seen.includes(findIncident(situation)?.ts ?? ''),
       next(situation) {
-        const told = incident(situation);
-        return told && at(situation.place, told.channel, { kind: 'thread', ts: told.ts });
+        const incident = findIncident(situation);
+        return (
+          incident && targetInChannel(situation.place, incident.channel, { kind: 'thread', ts: incident.ts })
+        );
       },
     },
     {
@@ -82,11 +83,11 @@ export const loseADomain: GuidedPath = {
   text: 'That’s how a theft is reported. Raise the alarm notifies the name’s owner, the approvers and the admins. It was us closes it.',
   seenNow(situation) {
     const { snapshot, place, panel } = situation;
-    const told = incident(situation);
+    const incident = findIncident(situation);
     return [
       snapshot.views.at(-1)?.callback_id === 'confirm' ? CONFIRM : undefined,
-      place.thread === told?.ts ? told?.ts : undefined,
-      told !== undefined && panel === 'webhooks' ? WEBHOOKS : undefined,
+      place.thread === incident?.ts ? incident?.ts : undefined,
+      incident !== undefined && panel === 'webhooks' ? WEBHOOKS : undefined,
     ];
   },
 };

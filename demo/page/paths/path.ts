@@ -5,15 +5,15 @@ import type { Place } from '@domain-steward/slack-workspace/page/place';
 import type { Message, Snapshot } from '@domain-steward/slack-workspace/protocol';
 import type { SeenRequest } from '../../host.ts';
 
-/* Guided paths: a person's progress, derived from events and not from clicks, and what to click next. */
+/* Guided paths: a person's progress, derived from events instead of clicks, and what to click next. */
 
 export interface Situation {
   readonly snapshot: Snapshot;
   readonly place: Place;
   readonly requests: readonly SeenRequest[];
-  /** Ceremonies finished on the bot's pages, as those report it. */
+  /** Titles of the ceremonies that were finished on the bot's pages. */
   readonly ceremonies: readonly string[];
-  /** Seen on the screen before: `ts` of messages, and keywords of the paths. */
+  /** What the person has seen: `ts` of messages, and keywords of the paths. */
   readonly seen: readonly string[];
   /** The open side panel. */
   readonly panel?: PanelName | undefined;
@@ -27,7 +27,7 @@ export type NextTarget =
   | { readonly kind: 'time' }
   | { readonly kind: 'panel'; readonly panel: PanelName };
 
-/** An action of the demo on request. */
+/** An action of the demo that the guide offers. */
 export interface Deed {
   readonly route: `/local/${string}`;
   readonly text: string;
@@ -68,15 +68,15 @@ export function progressOf({ steps }: GuidedPath, situation: Situation): Progres
   };
 }
 
-/** The element to use in a channel; from elsewhere, the way to the channel. */
-export function at(place: Place, channel: string | undefined, target: NextTarget): NextTarget {
+/** If the channel isn't open, the target is the channel itself. */
+export function targetInChannel(place: Place, channel: string | undefined, target: NextTarget): NextTarget {
   return channel === undefined || (place.channel === channel && place.home !== true)
     ? target
     : { kind: 'channel', channel };
 }
 
-/** The element for one person to use; for other people, the switch to that person. */
-export function as(
+/** If another person is selected, the target is the switch to this person. */
+export function targetForPerson(
   { snapshot }: Situation,
   person: string,
   target: NextTarget | undefined,
@@ -86,44 +86,45 @@ export function as(
 
 export const PEOPLE = { alice: 'U0ALICE', bob: 'U0BOB', carol: 'U0CAROL', ada: 'U0ADA' } as const;
 
-/** A person types a line. */
-export function write(situation: Situation, person: string, text: string): NextTarget | undefined {
+export function targetComposer(situation: Situation, person: string, text: string): NextTarget | undefined {
   const { snapshot, place } = situation;
-  return as(situation, person, at(place, firstChannel(snapshot), { kind: 'composer', text }));
+  return targetForPerson(
+    situation,
+    person,
+    targetInChannel(place, firstChannel(snapshot), { kind: 'composer', text }),
+  );
 }
 
 export function messagesOf({ messages }: Snapshot): Message[] {
   return Object.values(messages).flat();
 }
 
-export function newest(messages: readonly Message[]): Message | undefined {
+export function findNewest(messages: readonly Message[]): Message | undefined {
   return messages.toSorted((a, b) => (a.ts < b.ts ? 1 : -1))[0];
 }
 
-/** A top-level message about an event of a name. */
 export function isAbout({ metadata, thread_ts }: Message, event: string, name: string): boolean {
   const { event_type, event_payload } = metadata ?? {};
   const names = textOf(event_payload, 'name') ?? textOf(event_payload, 'names');
   return thread_ts === undefined && event_type === event && names === name;
 }
 
-/** The state that an order's card shows. */
 export function stateOf({ metadata }: Message): string {
   return textOf(metadata?.event_payload, 'state') ?? '';
 }
 
-const DROPPED: readonly string[] = ['DENIED', 'EXPIRED', 'CANCELLED'];
-export const WAITING: readonly string[] = ['PENDING', 'DRAFT'];
-export const ENDED: readonly string[] = ['SUCCEEDED', 'FAILED', 'UNKNOWN'];
+const DROPPED_STATES: readonly string[] = ['DENIED', 'EXPIRED', 'CANCELLED'];
+export const WAITING_STATES: readonly string[] = ['PENDING', 'DRAFT'];
+export const ENDED_STATES: readonly string[] = ['SUCCEEDED', 'FAILED', 'UNKNOWN'];
 
-/** The card of the latest order for a task and a name, unless it was denied, cancelled or expired. */
-export function latestOrder(snapshot: Snapshot, task: string, name: string): Message | undefined {
-  return newest(
+/** Finds the card of the latest order, unless it was denied, cancelled or expired. */
+export function findLatestOrder(snapshot: Snapshot, task: string, name: string): Message | undefined {
+  return findNewest(
     messagesOf(snapshot).filter(
       (message) =>
         isAbout(message, 'domain_order', name) &&
         textOf(message.metadata?.event_payload, 'task') === task &&
-        !DROPPED.includes(stateOf(message)),
+        !DROPPED_STATES.includes(stateOf(message)),
     ),
   );
 }
@@ -139,22 +140,21 @@ export function hasAction({ blocks }: Pick<Message, 'blocks'>, actionId: string)
   );
 }
 
-/** The step in which a week passes until the digest. @param ending of its sentence */
-export function digestStep(ending: string): Step {
+/** @param ending the end of the step's sentence about the digest */
+export function createDigestStep(ending: string): Step {
   return {
     title: 'See what expires',
     text: `Click +7 days and let a week pass: names that expire soon are listed in the channel, ${ending}`,
-    isDone: ({ snapshot, seen }) => seen.includes(latestDigest(snapshot)?.ts ?? ''),
+    isDone: ({ snapshot, seen }) => seen.includes(findLatestDigest(snapshot)?.ts ?? ''),
     next({ snapshot }) {
-      const digest = latestDigest(snapshot);
+      const digest = findLatestDigest(snapshot);
       return digest === undefined ? { kind: 'time' } : { kind: 'channel', channel: digest.channel };
     },
   };
 }
 
-/** The newest message with buttons of the expiry reminders. */
-export function latestDigest(snapshot: Snapshot): Message | undefined {
-  return newest(
+export function findLatestDigest(snapshot: Snapshot): Message | undefined {
+  return findNewest(
     messagesOf(snapshot).filter(
       (message) =>
         message.thread_ts === undefined &&

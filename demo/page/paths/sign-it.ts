@@ -1,49 +1,56 @@
 import type { Message } from '@domain-steward/slack-workspace/protocol';
 import {
-  as,
-  at,
-  ENDED,
+  ENDED_STATES,
+  findLatestOrder,
+  findNewest,
   type GuidedPath,
   hasAction,
-  latestOrder,
   messagesOf,
   type NextTarget,
-  newest,
   PEOPLE,
   type Situation,
   stateOf,
-  WAITING,
-  write,
+  targetComposer,
+  targetForPerson,
+  targetInChannel,
+  WAITING_STATES,
 } from './path.ts';
 
-/* If a rule requires it, only a passkey signature approves, not a click. The passkey counts through a root. */
+/* If a rule requires signatures, clicks don't count. A passkey is valid once a root has vouched for it. */
 
 /** The demo's policy requires signatures for orders of this name. */
 const NAME = 'menu.example';
 const { ada, bob, carol } = PEOPLE;
 
-/** As the bot's pages report it. */
+/** The titles that the bot's pages report. */
 type Ceremony = 'Added' | 'Vouched' | 'Revoked';
-const isOver = ({ ceremonies, seen }: Situation, ceremony: Ceremony) =>
+const isCeremonyDone = ({ ceremonies, seen }: Situation, ceremony: Ceremony) =>
   ceremonies.includes(ceremony) || seen.includes(ceremony);
 
-const order = ({ snapshot }: Situation) => latestOrder(snapshot, 'renew', NAME);
+const findOrder = ({ snapshot }: Situation) => findLatestOrder(snapshot, 'renew', NAME);
 
-/** The newest message with a passkey button, or with a link from one. */
-function about(situation: Situation, isIt: (message: Message) => boolean): Message | undefined {
-  return newest(
-    messagesOf(situation.snapshot).filter((message) => message.ephemeral_to !== undefined && isIt(message)),
+/** Finds the newest ephemeral message with a passkey button, or with the link that a button returned. */
+function findEphemeral(situation: Situation, matches: (message: Message) => boolean): Message | undefined {
+  return findNewest(
+    messagesOf(situation.snapshot).filter(
+      (message) => message.ephemeral_to !== undefined && matches(message),
+    ),
   );
 }
 
-/** A person opens a page: the command, then its button; nothing once there is a link. */
-function keyPage(situation: Situation, person: string, action: string, lead: string): NextTarget | undefined {
-  if (situation.snapshot.me !== person) return as(situation, person, undefined);
-  const list = about(situation, (message) => hasAction(message, action));
-  const link = about(situation, (message) => message.text.startsWith(lead));
+/** To open a page, a person enters the command and then clicks the button. Undefined once there is a link. */
+function targetKeyPage(
+  situation: Situation,
+  person: string,
+  action: string,
+  lead: string,
+): NextTarget | undefined {
+  if (situation.snapshot.me !== person) return targetForPerson(situation, person, undefined);
+  const list = findEphemeral(situation, (message) => hasAction(message, action));
+  const link = findEphemeral(situation, (message) => message.text.startsWith(lead));
   if (link !== undefined && link.ts > (list?.ts ?? '')) return undefined;
-  if (list === undefined) return write(situation, person, '/domain key');
-  return at(situation.place, list.channel, { kind: 'action', ts: list.ts, actionId: action });
+  if (list === undefined) return targetComposer(situation, person, '/domain key');
+  return targetInChannel(situation.place, list.channel, { kind: 'action', ts: list.ts, actionId: action });
 }
 
 export const signIt: GuidedPath = {
@@ -52,61 +59,61 @@ export const signIt: GuidedPath = {
     {
       title: 'Add a passkey',
       text: 'A click can’t approve orders for menu.example: its rule requires a signature. Press Add a passkey, open the link, and let your browser create a passkey for Bob.',
-      isDone: (situation) => isOver(situation, 'Added'),
-      next: (situation) => keyPage(situation, bob, 'key_add', 'Add a passkey'),
+      isDone: (situation) => isCeremonyDone(situation, 'Added'),
+      next: (situation) => targetKeyPage(situation, bob, 'key_add', 'Add a passkey'),
     },
     {
       title: 'Vouch for it',
       text: 'A passkey becomes valid when someone with a valid passkey vouches for it. Ada’s is the root, and it’s in this demo.',
-      isDone: (situation) => isOver(situation, 'Vouched'),
-      next: (situation) => keyPage(situation, ada, 'key_vouch', 'Vouch for it'),
+      isDone: (situation) => isCeremonyDone(situation, 'Vouched'),
+      next: (situation) => targetKeyPage(situation, ada, 'key_vouch', 'Vouch for it'),
       deed: { route: '/local/root', text: 'Use Ada’s passkey', busy: 'Ada signs …' },
     },
     {
       title: 'Request a renewal',
       text: 'Carol requests a renewal of menu.example. The card has Sign instead of Approve.',
-      isDone: (situation) => order(situation) !== undefined,
-      next: (situation) => write(situation, carol, `/domain renew ${NAME} -- it must not be lost`),
+      isDone: (situation) => findOrder(situation) !== undefined,
+      next: (situation) => targetComposer(situation, carol, `/domain renew ${NAME} -- it must not be lost`),
     },
     {
       title: 'Sign it',
       text: 'Press Sign and open the link: the page shows everything that will be sent, and your passkey signs exactly that.',
       isDone(situation) {
-        const card = order(situation);
-        return card !== undefined && !WAITING.includes(stateOf(card));
+        const card = findOrder(situation);
+        return card !== undefined && !WAITING_STATES.includes(stateOf(card));
       },
       next(situation) {
-        const card = order(situation);
-        const link = about(situation, ({ text }) => text.startsWith('Check what will be sent'));
+        const card = findOrder(situation);
+        const link = findEphemeral(situation, ({ text }) => text.startsWith('Check what will be sent'));
         if (card === undefined || (situation.snapshot.me === bob && link !== undefined && link.ts > card.ts))
           return undefined;
         const button = { kind: 'action', ts: card.ts, actionId: 'order_sign' } as const;
-        return as(situation, bob, at(situation.place, card.channel, button));
+        return targetForPerson(situation, bob, targetInChannel(situation.place, card.channel, button));
       },
     },
     {
       title: 'See the result',
       text: 'The card updates, and its history shows the signature. Open the thread.',
-      isDone: (situation) => situation.seen.includes(order(situation)?.ts ?? ''),
+      isDone: (situation) => situation.seen.includes(findOrder(situation)?.ts ?? ''),
       next(situation) {
-        const card = order(situation);
-        if (card === undefined || !ENDED.includes(stateOf(card))) return undefined;
-        return at(situation.place, card.channel, { kind: 'thread', ts: card.ts });
+        const card = findOrder(situation);
+        if (card === undefined || !ENDED_STATES.includes(stateOf(card))) return undefined;
+        return targetInChannel(situation.place, card.channel, { kind: 'thread', ts: card.ts });
       },
     },
     {
       title: 'Revoke it',
       text: 'A lost passkey is revoked: its signatures no longer count.',
-      isDone: (situation) => isOver(situation, 'Revoked'),
-      next: (situation) => keyPage(situation, bob, 'key_revoke', 'Revoke it'),
+      isDone: (situation) => isCeremonyDone(situation, 'Revoked'),
+      next: (situation) => targetKeyPage(situation, bob, 'key_revoke', 'Revoke it'),
     },
   ],
   text: 'That’s a signed approval. Someone who takes over Slack, or writes to the database, can’t send anything without such a passkey.',
   seenNow(situation) {
-    const card = order(situation);
+    const card = findOrder(situation);
     return [
       ...situation.ceremonies,
-      card !== undefined && ENDED.includes(stateOf(card)) && situation.place.thread === card.ts
+      card !== undefined && ENDED_STATES.includes(stateOf(card)) && situation.place.thread === card.ts
         ? card.ts
         : undefined,
     ];

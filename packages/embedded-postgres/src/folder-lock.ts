@@ -5,11 +5,11 @@ import { z } from 'zod';
 import { createInUseError, systemCode } from './error.ts';
 import { isAlive, ownIdentity, processSpace } from './processes.ts';
 
-/** How often the lock is touched, and how old it may be if the process that holds it can't be seen. */
-const TOUCH_MS = 2_000;
-const FRESH_MS = 10_000;
-/** How long to watch the lock of another machine. The lock of a killed container is no longer touched. */
-const AGING_MS = 15_000;
+const TOUCH_INTERVAL_MS = 2_000;
+/** A lock that was touched this recently is in use, even if the process that holds it can't be seen from here. */
+const MAX_TOUCH_AGE_MS = 10_000;
+/** How long to wait for another machine or container to stop touching its lock. */
+const EXPIRY_WAIT_MS = 15_000;
 
 const RELEASED = 'released';
 
@@ -26,29 +26,29 @@ const holderSchema = z.object({
  *
  * The lock is the file `lock.<n>` with the highest n. A process takes over from a dead holder by creating n + 1, which
  * only one process can do. So no process ever removes a lock that another one has just taken.
- * @param agingMs how long to wait for a holder that can't be seen, in milliseconds
+ * @param waitMs how long to wait for a holder that can't be seen from here, in milliseconds
  * @returns a function that releases the lock
  * @throws {EmbeddedPostgresError} `in_use`
  */
-export async function lockFolder(folder: string, agingMs = AGING_MS): Promise<() => Promise<void>> {
-  const me = JSON.stringify({ ...(await ownIdentity()), space: await processSpace() });
-  const deadline = Date.now() + agingMs;
+export async function lockFolder(folder: string, waitMs = EXPIRY_WAIT_MS): Promise<() => Promise<void>> {
+  const ownHolder = JSON.stringify({ ...(await ownIdentity()), space: await processSpace() });
+  const deadline = Date.now() + waitMs;
   for (;;) {
-    const current = await highestLock(folder);
-    const holder = current === 0 ? NOBODY : await secretOwner(join(folder, `lock.${current}`));
+    const current = await findHighestLock(folder);
+    const holder = current === 0 ? NOBODY : await readHolder(join(folder, `lock.${current}`));
     if (holder === NOBODY) {
-      const mine = join(folder, `lock.${current + 1}`);
-      if (await createNew(mine, me)) {
-        if ((await highestLock(folder)) === current + 1) {
+      const ownFile = join(folder, `lock.${current + 1}`);
+      if (await createFile(ownFile, ownHolder)) {
+        if ((await findHighestLock(folder)) === current + 1) {
           await removeLocksBelow(folder, current + 1);
-          const stopTouching = keepFresh(mine);
+          const stopTouching = keepFresh(ownFile);
           return async () => {
             stopTouching();
-            await writeFile(mine, RELEASED);
+            await writeFile(ownFile, RELEASED);
           };
         }
         // The lock has had other holders since then, so this file is outdated.
-        await rm(mine, { force: true });
+        await rm(ownFile, { force: true });
       }
       continue;
     }
@@ -58,32 +58,30 @@ export async function lockFolder(folder: string, agingMs = AGING_MS): Promise<()
   }
 }
 
-/** Touches a file every two seconds until stopped, so that other processes see that it is in use. */
+/** Touches a file until stopped, so that other processes see that it is in use. */
 function keepFresh(file: string): () => void {
   const timer = setInterval(() => {
     const now = new Date();
     // It doesn't matter if an update fails, because the next one follows.
     utimes(file, now, now).catch(() => undefined);
-  }, TOUCH_MS);
+  }, TOUCH_INTERVAL_MS);
   timer.unref();
   return () => clearInterval(timer);
 }
 
-/**
- * The holder of a lock: nobody, a process on this machine, or (without `pid`) a process that can't be seen from here.
- */
+/** Without `pid`, the holder is a process that can't be seen from here. */
 type CurrentHolder = typeof NOBODY | { readonly pid: number | undefined };
 const NOBODY = 'nobody';
 const UNKNOWN_HOLDER: CurrentHolder = { pid: undefined };
 
-async function secretOwner(file: string): Promise<CurrentHolder> {
+async function readHolder(file: string): Promise<CurrentHolder> {
   let text: string;
   let touchedAt: number;
   try {
     text = await readFile(file, 'utf8');
     touchedAt = (await stat(file)).mtimeMs;
   } catch (error) {
-    if (systemCode(error) === 'ENOENT') return UNKNOWN_HOLDER; // there is a higher number now: check again
+    if (systemCode(error) === 'ENOENT') return UNKNOWN_HOLDER; // replaced by a lock with a higher number
     throw error;
   }
   if (text === RELEASED) return NOBODY;
@@ -92,20 +90,20 @@ async function secretOwner(file: string): Promise<CurrentHolder> {
     return (await isAlive(holder.data)) ? { pid: holder.data.pid } : NOBODY;
   }
   // The file belongs to another machine, or it is empty: its creator is about to write it, or died before writing it.
-  return Date.now() - touchedAt < FRESH_MS ? UNKNOWN_HOLDER : NOBODY;
+  return Date.now() - touchedAt < MAX_TOUCH_AGE_MS ? UNKNOWN_HOLDER : NOBODY;
 }
 
-async function highestLock(folder: string): Promise<number> {
-  return Math.max(0, ...(await lockNumbers(folder)));
+async function findHighestLock(folder: string): Promise<number> {
+  return Math.max(0, ...(await listLockNumbers(folder)));
 }
 
 async function removeLocksBelow(folder: string, number: number): Promise<void> {
-  for (const n of await lockNumbers(folder)) {
+  for (const n of await listLockNumbers(folder)) {
     if (n < number) await rm(join(folder, `lock.${n}`), { force: true });
   }
 }
 
-async function lockNumbers(folder: string): Promise<number[]> {
+async function listLockNumbers(folder: string): Promise<number[]> {
   const numbers: number[] = [];
   for (const name of await readdir(folder)) {
     const digits = /^lock\.(\d+)$/.exec(name)?.[1];
@@ -114,7 +112,7 @@ async function lockNumbers(folder: string): Promise<number[]> {
   return numbers;
 }
 
-async function createNew(file: string, text: string): Promise<boolean> {
+async function createFile(file: string, text: string): Promise<boolean> {
   try {
     // Readable for everyone, because root may have run the bot once in another user's folder.
     await writeFile(file, text, { flag: 'wx', mode: 0o644 });

@@ -17,7 +17,6 @@ export interface RunAs {
 
 export interface Home {
   readonly folder: string;
-  /** PostgreSQL's own data folder. */
   readonly data: string;
   readonly passwordFile: string;
   readonly logFile: string;
@@ -36,15 +35,15 @@ export async function prepareHome(dataDir: string): Promise<Home> {
   try {
     const notes: string[] = [];
     await mkdir(dataDir, { recursive: true });
-    const folder = await findOrMakeFolder(await realpath(dataDir), notes);
+    const folder = await findOrCreateFolder(await realpath(dataDir), notes);
     const data = join(folder, 'data');
     const runAs = await chooseUser(data);
     if (runAs !== undefined) {
-      const locked = await firstClosedFolder(folder, runAs);
-      if (locked !== undefined) {
+      const closedFolder = await firstClosedFolder(folder, runAs);
+      if (closedFolder !== undefined) {
         throw new EmbeddedPostgresError(
           'no_permission',
-          `${activity}: PostgreSQL does not run as root, and user ${runAs.uid} cannot enter ${locked}. Open it (chmod o+x ${locked}), choose another DATA_DIR, or set DATABASE_URL`,
+          `${activity}: PostgreSQL does not run as root, and user ${runAs.uid} cannot enter ${closedFolder}. Open it (chmod o+x ${closedFolder}), choose another DATA_DIR, or set DATABASE_URL`,
         );
       }
       notes.push(`PostgreSQL does not run as root, so the embedded one runs as user ${runAs.uid}.`);
@@ -84,21 +83,21 @@ export async function firstClosedFolder(path: string, user: RunAs): Promise<stri
   return (info.mode & bit) === 0 ? path : undefined;
 }
 
-async function findOrMakeFolder(dataDir: string, notes: string[]): Promise<string> {
+async function findOrCreateFolder(dataDir: string, notes: string[]): Promise<string> {
   const entry = join(dataDir, 'postgres');
-  const found = await lstat(entry).catch((error: unknown) => {
+  const entryStat = await lstat(entry).catch((error: unknown) => {
     if (systemCode(error) === 'ENOENT') return undefined;
     throw error;
   });
-  if (found !== undefined) {
+  if (entryStat !== undefined) {
     const folder = await realpath(entry).catch((error: unknown) => {
       throw new EmbeddedPostgresError(
         'data_missing',
-        `the database of ${dataDir} lies elsewhere, where the link ${entry} points, and that is gone. Bring it back from a backup, or remove the link to begin with an empty database`,
+        `the database of ${dataDir} is missing: the link ${entry} points to a folder that doesn't exist. Restore that folder from a backup, or remove the link to start with an empty database`,
         { cause: error },
       );
     });
-    if (found.isSymbolicLink()) notes.push(movedNote(dataDir, folder));
+    if (entryStat.isSymbolicLink()) notes.push(formatMovedNote(dataDir, folder));
     return folder;
   }
   if (!isRoot() || (await firstClosedFolder(dataDir, { uid: NOBODY, gid: NOBODY })) === undefined) {
@@ -107,19 +106,19 @@ async function findOrMakeFolder(dataDir: string, notes: string[]): Promise<strin
     if (isRoot()) await chmod(entry, 0o711);
     return entry;
   }
-  const { folder, earlier } = await makeReachableFolder(dataDir);
+  const { folder, earlierFolders } = await createReachableFolder(dataDir);
   try {
     await symlink(folder, entry);
   } catch (error) {
     if (systemCode(error) !== 'EEXIST') throw error;
     // Another bot just created the link, perhaps to this folder, so it stays.
-    return findOrMakeFolder(dataDir, notes);
+    return findOrCreateFolder(dataDir, notes);
   }
   notes.push(
-    movedNote(dataDir, folder),
-    ...earlier.map(
+    formatMovedNote(dataDir, folder),
+    ...earlierFolders.map(
       (old) =>
-        `The database of an earlier ${dataDir} is left in ${old}. Delete it, or link ${entry} to it while no bot runs to have it back.`,
+        `The database of an earlier ${dataDir} is left in ${old}. Delete it, or stop the bot and link ${entry} to it to use it again.`,
     ),
   );
   return folder;
@@ -129,29 +128,29 @@ async function findOrMakeFolder(dataDir: string, notes: string[]): Promise<strin
  * Creates a folder that PostgreSQL's user can reach. If an earlier `DATA_DIR` at the same path has a folder, it is
  * kept, because its data may be needed.
  */
-async function makeReachableFolder(
+async function createReachableFolder(
   dataDir: string,
-): Promise<{ readonly folder: string; readonly earlier: readonly string[] }> {
+): Promise<{ readonly folder: string; readonly earlierFolders: readonly string[] }> {
   const first = join(REACHABLE_ROOT, createHash('sha256').update(dataDir).digest('hex').slice(0, 16));
   await mkdir(REACHABLE_ROOT, { recursive: true });
   await chmod(REACHABLE_ROOT, 0o711);
-  const earlier: string[] = [];
+  const earlierFolders: string[] = [];
   for (;;) {
-    const folder = earlier.length === 0 ? first : `${first}-${earlier.length + 1}`;
+    const folder = earlierFolders.length === 0 ? first : `${first}-${earlierFolders.length + 1}`;
     try {
       await mkdir(folder);
       await chmod(folder, 0o711);
-      return { folder, earlier };
+      return { folder, earlierFolders };
     } catch (error) {
       if (systemCode(error) !== 'EEXIST') throw error;
       // An empty folder has no data: a bot that is starting at the same time just created it.
-      if ((await readdir(folder)).length === 0) return { folder, earlier };
-      earlier.push(folder);
+      if ((await readdir(folder)).length === 0) return { folder, earlierFolders };
+      earlierFolders.push(folder);
     }
   }
 }
 
-function movedNote(dataDir: string, folder: string): string {
+function formatMovedNote(dataDir: string, folder: string): string {
   return `${dataDir} is in a folder that PostgreSQL's user cannot enter, so the database is kept in ${folder}.`;
 }
 

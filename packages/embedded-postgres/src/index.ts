@@ -9,17 +9,17 @@ import { ensureRunning, runningServerUrl, type Server, stopServer } from './serv
 export { EmbeddedPostgresError } from './error.ts';
 
 /** Leaves time for the rest of the shutdown, which may take at most 10 seconds in all. */
-const STOP_MS = 5_000;
+const STOP_TIMEOUT_MS = 5_000;
 
 /** The owner of the server holds this advisory lock on a separate connection. */
-const OWNER_LOCK = 7_236_001;
+const OWNER_LOCK_ID = 7_236_001;
 /** How long the server may take to notice that its previous owner has died. */
 const OWNER_RELEASE_MS = 2_000;
 
 export interface EmbeddedPostgresOptions {
   /** `DATA_DIR`. Everything is in its subfolder `postgres`, which is created if it doesn't exist. */
   readonly dataDir: string;
-  /** Gets a sentence for each event, during the start and later. */
+  /** Called with a sentence for each event, during startup and later. */
   readonly log?: (sentence: string) => void;
   /** The only port to listen on. Default: any free port. */
   readonly port?: number;
@@ -32,41 +32,40 @@ export interface EmbeddedPostgres {
   readonly url: string;
   /** Notes for the operator, one sentence each. They are also passed to `log`. */
   readonly notes: readonly string[];
-  /** Stops the server. Can be repeated. Close all connections first. */
+  /** Stops the server. Close all connections first. Can be called more than once. */
   stop(): Promise<void>;
 }
 
 /**
  * Starts the embedded PostgreSQL of a data folder, which belongs to this process until `stop`. If a killed process left
  * a server running, takes it over. If the server dies, restarts it on the same port.
- * @throws {EmbeddedPostgresError} with `problem` and a message that says what to do; `in_use` if the folder belongs to
- * another process
+ * @throws {EmbeddedPostgresError} for example `in_use`, if another process uses the folder
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const log = options.log ?? (() => undefined);
   const binaries = await findBinaries();
   const home = await prepareHome(options.dataDir);
   const unlock = await lockFolder(home.folder);
-  let first: OwnedServer;
+  let owned: OwnedServer;
   try {
-    first = await own(home, binaries, options);
+    owned = await acquireServer(home, binaries, options);
   } catch (error) {
     await unlock();
     throw error;
   }
   log(
-    `${first.takenOver ? 'Took over the running' : 'Started the'} embedded PostgreSQL ${binaries.version} on 127.0.0.1:${first.server.port}, data in ${home.data}.`,
+    `${owned.wasRunning ? 'Took over the running' : 'Started the'} embedded PostgreSQL ${binaries.version} on 127.0.0.1:${owned.server.port}, data in ${home.data}.`,
   );
   for (const note of home.notes) log(note);
 
-  const owner = new Owner(home, binaries, options, log, first);
-  let stopped: Promise<void> | undefined;
+  const owner = new Owner(home, binaries, options, log, owned);
+  let stopping: Promise<void> | undefined;
   return {
-    url: first.server.url,
+    url: owned.server.url,
     notes: home.notes,
     stop: () => {
-      stopped ??= owner.stop().finally(unlock);
-      return stopped;
+      stopping ??= owner.stop().finally(unlock);
+      return stopping;
     },
   };
 }
@@ -116,7 +115,7 @@ class Owner {
     this.#stopping.abort();
     await this.#recovery;
     await this.#owned.connection.end().catch(() => undefined);
-    const ended = await stopServer(this.#home, this.#binaries, this.#owned.server, STOP_MS);
+    const ended = await stopServer(this.#home, this.#binaries, this.#owned.server, STOP_TIMEOUT_MS);
     this.#log(ended ? 'Stopped the embedded PostgreSQL.' : 'The embedded PostgreSQL is still stopping.');
   }
 
@@ -129,12 +128,12 @@ class Owner {
   async #recover(): Promise<void> {
     const { signal } = this.#stopping;
     const port = this.#owned.server.port;
-    this.#log('The embedded PostgreSQL closed the connection; looking for it again.');
+    this.#log('The embedded PostgreSQL closed the connection; reconnecting.');
     while (!signal.aborted) {
       try {
-        this.#owned = await own(this.#home, this.#binaries, { ...this.#options, port });
+        this.#owned = await acquireServer(this.#home, this.#binaries, { ...this.#options, port });
         this.#log(
-          `${this.#owned.takenOver ? 'Found the embedded PostgreSQL again' : 'Started the embedded PostgreSQL again'} on 127.0.0.1:${this.#owned.server.port}.`,
+          `${this.#owned.wasRunning ? 'Found the embedded PostgreSQL again' : 'Started the embedded PostgreSQL again'} on 127.0.0.1:${this.#owned.server.port}.`,
         );
         this.#watch(this.#owned);
         return;
@@ -148,14 +147,17 @@ class Owner {
 
 interface OwnedServer {
   readonly server: Server;
-  /** The server was already running. */
-  readonly takenOver: boolean;
+  readonly wasRunning: boolean;
   /** Holds the advisory lock. The operating system closes it when the process ends. */
   readonly connection: pg.Client;
 }
 
 /** Starts the server, or takes over a running one. The caller must hold the folder's lock. */
-async function own(home: Home, binaries: Binaries, options: EmbeddedPostgresOptions): Promise<OwnedServer> {
+async function acquireServer(
+  home: Home,
+  binaries: Binaries,
+  options: EmbeddedPostgresOptions,
+): Promise<OwnedServer> {
   let connection: pg.Client | undefined;
   try {
     const { server, attached } = await ensureRunning(home, binaries, options);
@@ -167,7 +169,7 @@ async function own(home: Home, binaries: Binaries, options: EmbeddedPostgresOpti
     connection.on('error', () => undefined); // 'end' follows and is handled
     await connection.connect();
     await takeOwnerLock(connection, home);
-    return { server, takenOver: attached, connection };
+    return { server, wasRunning: attached, connection };
   } catch (error) {
     await connection?.end().catch(() => undefined);
     throw explainFileError('starting the embedded PostgreSQL', error);
@@ -179,7 +181,7 @@ async function takeOwnerLock(connection: pg.Client, home: Home): Promise<void> {
   const deadline = Date.now() + OWNER_RELEASE_MS;
   for (;;) {
     const { rows } = await connection.query<{ taken: boolean }>('SELECT pg_try_advisory_lock($1) AS taken', [
-      OWNER_LOCK,
+      OWNER_LOCK_ID,
     ]);
     if (rows[0]?.taken === true) return;
     if (Date.now() > deadline) throw createInUseError(home.folder, 'another process');

@@ -4,16 +4,13 @@ import { hostname } from 'node:os';
 import { promisify } from 'node:util';
 import { systemCode } from './error.ts';
 
-/** Identifies a process, even if its number is reused later. `startedAt` is in the units of the kernel. */
+/** Identifies a process, even if its pid is reused later. `startedAt` is in the kernel's units. */
 export interface ProcessIdentity {
   readonly pid: number;
   readonly startedAt: string | null;
 }
 
-/**
- * Identifies the set of processes whose numbers this process can see: one boot of a machine, or one container. Numbers
- * from another set mean nothing here.
- */
+/** Identifies the scope in which pids are valid: one boot of a machine, or one container. */
 export async function processSpace(): Promise<string> {
   if (process.platform !== 'linux') return hostname();
   try {
@@ -25,30 +22,30 @@ export async function processSpace(): Promise<string> {
 }
 
 export async function ownIdentity(): Promise<ProcessIdentity> {
-  return { pid: process.pid, startedAt: (await linuxStatus(process.pid))?.startedAt ?? null };
+  return { pid: process.pid, startedAt: (await readLinuxStatus(process.pid))?.startedAt ?? null };
 }
 
 export async function isAlive(identity: ProcessIdentity): Promise<boolean> {
-  if (!exists(identity.pid)) return false;
-  const status = await linuxStatus(identity.pid);
+  if (!processExists(identity.pid)) return false;
+  const status = await readLinuxStatus(identity.pid);
   if (status === undefined) return true;
-  if (status.zombie) return false;
+  if (status.isZombie) return false;
   return identity.startedAt === null || identity.startedAt === status.startedAt;
 }
 
 /**
- * Whether `pid` is the PostgreSQL server that has `dataFolder` open. If the result is `unknown`, nothing that may
- * belong to the process may be removed.
+ * Whether `pid` is the PostgreSQL server that has `dataFolder` open. If the result is `unknown`, don't remove
+ * anything that may belong to the process.
  */
 export async function checkServesFolder(pid: number, dataFolder: string): Promise<'yes' | 'no' | 'unknown'> {
-  if (!exists(pid)) return 'no';
+  if (!processExists(pid)) return 'no';
   if (process.platform === 'linux') {
-    if ((await linuxStatus(pid))?.zombie) return 'no';
+    if ((await readLinuxStatus(pid))?.isZombie) return 'no';
     try {
       // The working directory of the server is its data folder. This link stays correct if the folder is renamed.
       return (await readlink(`/proc/${pid}/cwd`)) === dataFolder ? 'yes' : 'no';
     } catch (error) {
-      return systemCode(error) === 'ENOENT' && !exists(pid) ? 'no' : 'unknown';
+      return systemCode(error) === 'ENOENT' && !processExists(pid) ? 'no' : 'unknown';
     }
   }
   if (process.platform === 'win32') return 'unknown';
@@ -60,7 +57,7 @@ export async function checkServesFolder(pid: number, dataFolder: string): Promis
   }
 }
 
-function exists(pid: number): boolean {
+function processExists(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
@@ -69,14 +66,14 @@ function exists(pid: number): boolean {
   }
 }
 
-async function linuxStatus(pid: number): Promise<{ startedAt: string; zombie: boolean } | undefined> {
+async function readLinuxStatus(pid: number): Promise<{ startedAt: string; isZombie: boolean } | undefined> {
   if (process.platform !== 'linux') return undefined;
   try {
     const text = await readFile(`/proc/${pid}/stat`, 'utf8');
     // The name of the program is in parentheses. It may contain spaces and parentheses itself.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
     const startedAt = fields[19];
-    return startedAt === undefined ? undefined : { startedAt, zombie: fields[0] === 'Z' };
+    return startedAt === undefined ? undefined : { startedAt, isZombie: fields[0] === 'Z' };
   } catch {
     return undefined;
   }

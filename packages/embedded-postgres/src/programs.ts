@@ -5,7 +5,6 @@ import type { Home } from './home.ts';
 
 const MAX_LOG_BYTES = 10_000_000;
 
-/** The user, folder and minimal environment for PostgreSQL's programs. */
 export function spawnOptions(home: Home): {
   cwd: string;
   env: NodeJS.ProcessEnv;
@@ -41,28 +40,28 @@ export async function run(
 export function whenEnded(child: ChildProcess): Promise<number | null> {
   return new Promise((resolve, reject) => {
     child.once('error', (cause) => {
-      const why =
+      const reason =
         systemCode(cause) === 'ENOENT'
-          ? 'it needs glibc, which this system lacks (Alpine does). Set DATABASE_URL'
+          ? 'it needs glibc, which this system lacks (for example, if it is Alpine). Set DATABASE_URL'
           : cause.message;
-      reject(new EmbeddedPostgresError('start_failed', `running ${child.spawnfile}: ${why}`, { cause }));
+      reject(new EmbeddedPostgresError('start_failed', `running ${child.spawnfile}: ${reason}`, { cause }));
     });
     child.once('close', resolve);
   });
 }
 
-/** Opens the server's log to append to it. If it has become too long, starts a new one. */
+/** Opens the server's log to append to it. If the log is too long, starts a new one. */
 export async function openLog(home: Home): Promise<{ handle: FileHandle; size: number }> {
-  const append = () => open(home.logFile, 'a', 0o600);
+  const openForAppending = () => open(home.logFile, 'a', 0o600);
   try {
-    let handle = await append().catch((error: unknown) => {
+    let handle = await openForAppending().catch((error: unknown) => {
       if (systemCode(error) !== 'EACCES') throw error;
       return undefined; // root ran the bot in another user's folder and left its log
     });
     if (handle === undefined || (await handle.stat()).size > MAX_LOG_BYTES) {
       await handle?.close();
       await rename(home.logFile, `${home.logFile}.1`);
-      handle = await append();
+      handle = await openForAppending();
     }
     return { handle, size: (await handle.stat()).size };
   } catch (error) {
@@ -70,8 +69,8 @@ export async function openLog(home: Home): Promise<{ handle: FileHandle; size: n
   }
 }
 
-/** The last lines that were logged after the file had the size `from`. */
-export async function logSince(file: string, from: number): Promise<string> {
-  const text = (await readFile(file)).subarray(from).toString('utf8');
+/** Reads the last lines that were logged since the file had `previousSize` bytes. */
+export async function logSince(file: string, previousSize: number): Promise<string> {
+  const text = (await readFile(file)).subarray(previousSize).toString('utf8');
   return text.trim().split('\n').slice(-15).join('\n');
 }

@@ -20,7 +20,7 @@ export interface Server {
 
 /** How long a server may take to become ready. Crash recovery replays everything since the last checkpoint. */
 const READY_TIMEOUT_MS = 120_000;
-/** How long to keep trying if we can't tell whether a process is the server. Then the operator is asked. */
+/** How long to wait for a process that may not be the server, before the operator must check it. */
 const UNIDENTIFIED_TIMEOUT_MS = 10_000;
 const POLL_MS = 10;
 
@@ -59,13 +59,13 @@ export async function ensureRunning(
 ): Promise<{ server: Server; attached: boolean }> {
   const existingVersion = await dataVersion(home);
   if (existingVersion !== undefined && existingVersion !== binaries.major)
-    throw versionMismatch(home, existingVersion, binaries.major);
+    throw createVersionMismatchError(home, existingVersion, binaries.major);
   if (existingVersion !== undefined) await readPassword(home);
   const running = existingVersion === undefined ? undefined : await attach(home);
   if (running !== undefined) return { server: running, attached: true };
 
   const runnable = await makeRunnable(binaries, home);
-  if (existingVersion === undefined) await initialise(home, runnable, options.settings?.['fsync'] === 'off');
+  if (existingVersion === undefined) await initialize(home, runnable, options.settings?.['fsync'] === 'off');
   return { server: await start(home, runnable, options), attached: false };
 }
 
@@ -115,8 +115,8 @@ async function attach(home: Home): Promise<Server | undefined> {
   for (;;) {
     const file = await readPidFile(home);
     if (file === undefined) return undefined;
-    const serves = await checkServesFolder(file.pid, home.data);
-    if (serves === 'no') {
+    const servesFolder = await checkServesFolder(file.pid, home.data);
+    if (servesFolder === 'no') {
       await removePidFileOfReusedPid(home, file.pid);
       return undefined;
     }
@@ -124,17 +124,17 @@ async function attach(home: Home): Promise<Server | undefined> {
       const url = await serverUrl(home, file.port);
       if (await isResponding(url, home)) return { pid: file.pid, port: file.port, url };
     }
-    const waited = Date.now() - startedAt;
-    if (serves === 'unknown' && waited > UNIDENTIFIED_TIMEOUT_MS) {
+    const waitedMs = Date.now() - startedAt;
+    if (servesFolder === 'unknown' && waitedMs > UNIDENTIFIED_TIMEOUT_MS) {
       throw new EmbeddedPostgresError(
         'start_failed',
-        `attaching to the embedded PostgreSQL: process ${file.pid} may be the server of ${home.data}, but it does not answer. If it is something else, remove ${join(home.data, 'postmaster.pid')} and start again`,
+        `attaching to the embedded PostgreSQL: process ${file.pid} may be the server of ${home.data}, but it does not respond. If it is another program, remove ${join(home.data, 'postmaster.pid')} and start the bot again`,
       );
     }
-    if (waited > READY_TIMEOUT_MS) {
+    if (waitedMs > READY_TIMEOUT_MS) {
       throw new EmbeddedPostgresError(
         'start_failed',
-        `attaching to the embedded PostgreSQL: the server (process ${file.pid}) does not answer. Stop it and start again. Its log is ${home.logFile}`,
+        `attaching to the embedded PostgreSQL: the server (process ${file.pid}) does not respond. Stop it and start the bot again. Its log is ${home.logFile}`,
       );
     }
     await sleep(POLL_MS);
@@ -154,8 +154,8 @@ async function removePidFileOfReusedPid(home: Home, pid: number): Promise<void> 
   await rm(join(home.data, 'postmaster.pid'), { force: true });
 }
 
-async function initialise(home: Home, binaries: Binaries, skipSync: boolean): Promise<void> {
-  const activity = `making the embedded PostgreSQL's data in ${home.data}`;
+async function initialize(home: Home, binaries: Binaries, skipSync: boolean): Promise<void> {
+  const activity = `creating the embedded PostgreSQL's data in ${home.data}`;
   // Created under a temporary name and renamed when complete, so that an interrupted start leaves nothing that looks
   // like data.
   const partialDataDir = join(home.folder, 'data.partial');
@@ -200,7 +200,7 @@ async function start(
   const activity = 'starting the embedded PostgreSQL';
   const deadline = Date.now() + READY_TIMEOUT_MS;
   for (let portConflicts = 0; ; ) {
-    const port = options.port ?? (await freePort());
+    const port = options.port ?? (await findFreePort());
     const attempt = await launch(home, binaries, port, options.settings ?? {}, deadline);
     if ('server' in attempt) return attempt.server;
 
@@ -235,7 +235,7 @@ async function launch(
   const log = await openLog(home);
   const child = spawn(program(binaries, 'postgres'), args, {
     ...spawnOptions(home),
-    // In a session of its own, so that it isn't stopped by Ctrl-C in the bot's terminal or when the bot ends.
+    // Has its own session, so that Ctrl-C in the bot's terminal or the end of the bot doesn't stop it.
     detached: true,
     stdio: ['ignore', log.handle.fd, log.handle.fd],
   });
@@ -282,7 +282,7 @@ async function readPassword(home: Home): Promise<string> {
     if (systemCode(error) !== 'ENOENT') throw explainFileError(`reading ${home.passwordFile}`, error);
     throw new EmbeddedPostgresError(
       'password_missing',
-      `the embedded database's password, ${home.passwordFile}, is missing. Bring it back from a backup of that folder`,
+      `the embedded database's password, ${home.passwordFile}, is missing. Restore it from a backup of that folder`,
     );
   }
 }
@@ -299,7 +299,7 @@ async function isResponding(url: string, home: Home): Promise<boolean> {
     if (systemCode(error) === '28P01') {
       throw new EmbeddedPostgresError(
         'password_missing',
-        `the embedded PostgreSQL does not take the password in ${home.passwordFile}. Bring both back from the same backup`,
+        `the embedded PostgreSQL rejects the password in ${home.passwordFile}. Restore the database and the password from the same backup`,
         { cause: error },
       );
     }
@@ -315,7 +315,7 @@ interface PidFile {
   readonly status: string | undefined;
 }
 
-/** Reads `postmaster.pid`: process, data folder, start time, port, socket folder, address, memory key and status. */
+/** The lines are pid, data folder, start time, port, socket folder, address, shared memory key and status. */
 async function readPidFile(home: Home): Promise<PidFile | undefined> {
   try {
     const lines = (await readFile(join(home.data, 'postmaster.pid'), 'utf8')).split('\n');
@@ -331,21 +331,25 @@ async function readPidFile(home: Home): Promise<PidFile | undefined> {
   }
 }
 
-function versionMismatch(home: Home, existingVersion: number, major: number): EmbeddedPostgresError {
+function createVersionMismatchError(
+  home: Home,
+  existingVersion: number,
+  major: number,
+): EmbeddedPostgresError {
   return new EmbeddedPostgresError(
     'version_mismatch',
     [
-      `the embedded database in ${home.folder} was made by PostgreSQL ${existingVersion}, and this release brings PostgreSQL ${major}. Nothing changed. To carry the data over:`,
-      '1. in the release that you ran before: npm run migrate -- --serve, which says how to reach the data',
-      '2. in another terminal, with what it says: pg_dump … > domain-steward.sql; then end it with Ctrl-C',
-      `3. move ${home.folder} away; keep it until all is well`,
-      '4. in this release: npm run migrate -- --serve, and in another terminal: psql … < domain-steward.sql; then Ctrl-C, and start as usual',
+      `the embedded database in ${home.folder} was created by PostgreSQL ${existingVersion}, but this release includes PostgreSQL ${major}. Nothing was changed. To migrate the data:`,
+      '1. in the release that you ran before: npm run migrate -- --serve, which prints how to connect',
+      '2. in another terminal: pg_dump … > domain-steward.sql; then stop the server with Ctrl-C',
+      `3. move ${home.folder} away; keep it until everything works`,
+      '4. in this release: npm run migrate -- --serve, and in another terminal: psql … < domain-steward.sql; then Ctrl-C, and start the bot as usual',
       'Or load the dump into a PostgreSQL of your own and set DATABASE_URL.',
     ].join('\n'),
   );
 }
 
-async function freePort(): Promise<number> {
+async function findFreePort(): Promise<number> {
   const probe = createServer();
   await new Promise<void>((resolve, reject) => {
     probe.once('error', reject).listen(0, '127.0.0.1', resolve);

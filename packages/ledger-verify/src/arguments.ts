@@ -3,17 +3,16 @@ import type { Anchor } from './report.ts';
 
 const FINGERPRINT = /^SHA256:[A-Za-z0-9_-]{43}$/;
 
-/** @returns undefined if it isn't a fingerprint */
+/** @returns undefined if the text isn't a fingerprint */
 export function readFingerprint(text: string): string | undefined {
   return FINGERPRINT.test(text.trim()) ? text.trim() : undefined;
 }
 
-/**
- * Reads `N:HEX`.
- * @returns undefined if it isn't an anchor
- */
+/** @returns undefined if the text isn't `N:HEX` */
 export function readAnchor(text: string): Anchor | undefined {
   const [, n = '', hash] = /^([1-9]\d{0,14}):([0-9a-fA-F]{64})$/.exec(text.trim()) ?? [];
-  const lower = hash?.toLowerCase();
-  return lower === undefined || hashOfHex(lower) === undefined ? undefined : { n: Number(n), hash: lower };
+  const lowerCaseHash = hash?.toLowerCase();
+  return lowerCaseHash === undefined || hashOfHex(lowerCaseHash) === undefined
+    ? undefined
+    : { n: Number(n), hash: lowerCaseHash };
 }

@@ -21,7 +21,7 @@ export function toHex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** @returns undefined unless it is the lower-case hex of 32 bytes */
+/** @returns undefined unless `hex` is 32 bytes in lower-case hex */
 export function hashOfHex(hex: unknown): Bytes | undefined {
   if (typeof hex !== 'string' || !/^[0-9a-f]{64}$/.test(hex)) return undefined;
   return Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
@@ -33,7 +33,7 @@ function toBase64(bytes: Uint8Array): string {
   return btoa(binary);
 }
 
-/** @returns undefined unless it is canonical base64 */
+/** @returns undefined unless the text is canonical base64 */
 export function decodeBase64(text: unknown): Bytes | undefined {
   if (typeof text !== 'string' || !/^[A-Za-z0-9+/]*={0,2}$/.test(text) || text.length % 4 !== 0)
     return undefined;
@@ -41,7 +41,7 @@ export function decodeBase64(text: unknown): Bytes | undefined {
   return toBase64(bytes) === text ? bytes : undefined;
 }
 
-/** @returns undefined unless it is canonical unpadded base64url */
+/** @returns undefined unless the text is canonical unpadded base64url */
 export function decodeBase64Url(text: unknown): Bytes | undefined {
   if (typeof text !== 'string' || !/^[A-Za-z0-9_-]*$/.test(text)) return undefined;
   const padded = text.padEnd(Math.ceil(text.length / 4) * 4, '=');

@@ -8,6 +8,11 @@ export function isJsonObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** @returns an empty object if the value isn't an object */
+export function objectOf(value: Json | undefined): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
+
 /**
  * RFC 8785: members are sorted by the UTF-16 code units of their names, there is no whitespace, and numbers and strings
  * are formatted as in ECMAScript.

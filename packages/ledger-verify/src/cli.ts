@@ -5,8 +5,6 @@ import { nodeCryptography } from './node-cryptography.ts';
 import { formatReport, type Report, type TrustedInputs } from './report.ts';
 import { verify } from './verify.ts';
 
-/* `domain-steward-verify FILE`. Exit codes: 0 proved, 1 something doesn't match, 2 can't tell. */
-
 const USAGE = `Usage: domain-steward-verify FILE [--key FINGERPRINT] [--anchor N:HEX]… [--roots FINGERPRINT,…] [--json]
 
 Verifies a Domain Steward ledger or receipt. FILE may be - for standard input.
@@ -30,12 +28,12 @@ function readOption<Value>(
   return value;
 }
 
-function readList(
+function readListOption(
   lists: readonly string[] | undefined,
   parse: (text: string) => string | undefined,
   errorMessage: string,
 ): string[] | undefined {
-  return lists?.flatMap((list) => list.split(',').map((each) => readOption(each, parse, errorMessage)));
+  return lists?.flatMap((list) => list.split(',').map((item) => readOption(item, parse, errorMessage)));
 }
 
 function readCommandLine(args: readonly string[]): {
@@ -60,7 +58,7 @@ function readCommandLine(args: readonly string[]): {
     trusted: {
       key: key === undefined ? undefined : readOption(key, readFingerprint, keyError),
       anchors: anchor.map((text) => readOption(text, readAnchor, anchorError)),
-      roots: readList(values.roots, readFingerprint, '--roots expects fingerprints (SHA256:…)'),
+      roots: readListOption(values.roots, readFingerprint, '--roots expects fingerprints (SHA256:…)'),
     },
     json: values.json,
   };

@@ -1,5 +1,5 @@
 import { type Bytes, toHex, utf8 } from './bytes.ts';
-import { canonicalJson, isJsonObject } from './canonical-json.ts';
+import { canonicalJson, isJsonObject, objectOf } from './canonical-json.ts';
 import type { Cryptography } from './cryptography.ts';
 import { leafHash, treeHead } from './merkle.ts';
 import { type Differences, describeNumbers, type Report, type TrustedInputs } from './report.ts';
@@ -17,7 +17,7 @@ export interface FileCheck {
   >;
 }
 
-/** The events in larger gaps aren't listed, because the number itself must be wrong. */
+/** A larger gap isn't reported as missing events, because the number itself must be wrong. */
 const MAX_GAP = 1_000_000;
 
 function range(from: number, to: number): number[] {
@@ -26,18 +26,18 @@ function range(from: number, to: number): number[] {
 
 /** Deleted events, by person. */
 export function collectErasures() {
-  const all = new Map<string, { count: number; by: string; from: string; to: string }>();
+  const erasures = new Map<string, { count: number; by: string; from: string; to: string }>();
   return {
     add({ at, by }: ForgottenBy) {
-      const previous = all.get(by) ?? { count: 0, by, from: at, to: at };
+      const previous = erasures.get(by) ?? { count: 0, by, from: at, to: at };
       const from = at < previous.from ? at : previous.from;
-      all.set(by, { by, count: previous.count + 1, from, to: at > previous.to ? at : previous.to });
+      erasures.set(by, { by, count: previous.count + 1, from, to: at > previous.to ? at : previous.to });
     },
-    all: () => [...all.values()],
+    all: () => [...erasures.values()],
   };
 }
 
-/** The leaf hash of an event: of its canonical form, or the stored one if the event was deleted. */
+/** If the event was deleted, the stored leaf hash is used. */
 export async function leafOf(cryptography: Cryptography, { content, leaf }: EventLine): Promise<Bytes> {
   if (leaf !== undefined) return leaf;
   return leafHash(cryptography, utf8(canonicalJson(content ?? null)));
@@ -51,18 +51,18 @@ function createSequence(what: string, differences: Differences) {
   return {
     missing,
     /** @returns whether the number is new */
-    take(n: number, where: string): boolean {
+    accept(n: number, where: string): boolean {
       first ??= n;
       next ??= n;
       if (n > next) {
         if (n - next > MAX_GAP)
-          differences.add('changed', `${what} ${n} is numbered far beyond the one before it`);
-        else for (const left of range(next, n - 1)) missing.add(left);
+          differences.add('changed', `${what} ${n}: the number is far higher than the previous one`);
+        else for (const number of range(next, n - 1)) missing.add(number);
       } else if (n < next) {
         const isLate = missing.delete(n) || n < first;
-        for (const left of range(n + 1, first - 1)) missing.add(left);
+        for (const number of range(n + 1, first - 1)) missing.add(number);
         first = Math.min(first, n);
-        if (isLate) differences.add('reordered', `${what} ${n} stands after later ones${where}`);
+        if (isLate) differences.add('reordered', `${what} ${n} comes after a later one${where}`);
         else differences.add('added', `${what} ${n} appears twice${where}`);
         return isLate;
       }
@@ -70,7 +70,7 @@ function createSequence(what: string, differences: Differences) {
       next = n + 1;
       return true;
     },
-    end() {
+    reportMissing() {
       if (missing.size > 0) differences.add('dropped', `${describeNumbers(what, missing)}: not in the file`);
     },
   };
@@ -83,122 +83,121 @@ export async function createLedgerCheck(
   cryptography: Cryptography,
   differences: Differences,
 ): Promise<FileCheck> {
-  const seals = await createSealCheck(header, trusted, cryptography, differences);
+  const sealCheck = await createSealCheck(header, trusted, cryptography, differences);
   const erasures = collectErasures();
-  const events = createSequence('event', differences);
-  const sealNumbers = createSequence('seal', differences);
-  /** Leaf hashes of the events that have no seal so far. */
+  const eventSequence = createSequence('event', differences);
+  const sealSequence = createSequence('seal', differences);
+  /** Leaf hashes of the events that no seal covers so far. */
   const uncovered = new Map<number, Bytes>();
-  let first: SealLine | undefined;
-  let last: CheckedSeal | undefined;
-  let lastAt = '';
-  let count = 0;
+  let firstSeal: SealLine | undefined;
+  let lastSeal: CheckedSeal | undefined;
+  let lastSealAt = '';
+  let eventCount = 0;
   let sealCount = 0;
-  let signatures = 0;
+  let signatureCount = 0;
   /** Stored hashes of deleted events. */
   const deletedLeaves = new Map<number, string>();
   const recorded: RecordedDeletions = { ranges: [], leaves: new Set() };
   const revoked = new Map<string, Revocation>();
-  const explained: string[] = [];
+  const explanations: string[] = [];
 
-  async function event(line: EventLine, where: string): Promise<void> {
-    if (!events.take(line.seq, where)) return;
-    count += 1;
+  async function checkEvent(line: EventLine, where: string): Promise<void> {
+    if (!eventSequence.accept(line.seq, where)) return;
+    eventCount += 1;
     if (line.forgotten !== undefined) {
       erasures.add(line.forgotten);
       deletedLeaves.set(line.seq, toHex(line.leaf ?? new Uint8Array()));
     }
-    if (last !== undefined && line.seq <= last.to) {
-      differences.add('reordered', `event ${line.seq} stands after the seal that covers it${where}`);
+    if (lastSeal !== undefined && line.seq <= lastSeal.to) {
+      differences.add('reordered', `event ${line.seq} comes after the seal that covers it${where}`);
       return;
     }
     if (isRestoreRecord(line))
-      explained.push(
-        `Event ${line.seq} says that the database was put back from a backup (${line.content?.['at']}). Seals that had left before that moment, and are not in the backup, do not fit what follows: their numbers were given again.`,
+      explanations.push(
+        `Event ${line.seq} says that the database was put back from a backup (${line.content?.['at']}). Seals that were published before the restore but aren’t in the backup don’t match what follows, because their numbers were reused.`,
       );
-    const signed = await checkSignedEvent(line, cryptography);
-    if (signed !== undefined) signatures += 1;
-    for (const fault of signed?.wrong ?? [])
+    const signedEvent = await checkSignedEvent(line, cryptography);
+    if (signedEvent !== undefined) signatureCount += 1;
+    for (const fault of signedEvent?.wrong ?? [])
       differences.add('changed', `event ${line.seq}: its signature does not fit: ${fault}`);
-    const strange = signed?.isOfOrder === true ? otherRoot(signed, trusted.roots) : undefined;
-    if (strange !== undefined) differences.add('key', `event ${line.seq}: ${strange}`);
-    for (const { key, text } of (signed?.keys ?? []).flatMap((each) => revoked.get(each) ?? []))
+    const rootFault = signedEvent?.isOfOrder === true ? otherRoot(signedEvent, trusted.roots) : undefined;
+    if (rootFault !== undefined) differences.add('key', `event ${line.seq}: ${rootFault}`);
+    for (const { key, text } of (signedEvent?.keys ?? []).flatMap(
+      (signingKey) => revoked.get(signingKey) ?? [],
+    ))
       differences.add('key', `event ${line.seq}: its signature rests on ${key}, which had been ${text}`);
-    if (line.content?.['kind'] === 'events_forgotten') addRecordedDeletions(line, recorded);
+    if (line.content?.['kind'] === 'events_forgotten') collectRecordedDeletions(line, recorded);
     const revocation = revocationOf(line);
     if (revocation !== undefined && !revoked.has(revocation.key)) revoked.set(revocation.key, revocation);
     uncovered.set(line.seq, await leafOf(cryptography, line));
   }
 
-  async function covered({ n, from, to, root }: SealLine): Promise<void> {
+  async function checkCoverage({ n, from, to, root }: SealLine): Promise<void> {
     const isHuge = to - from > MAX_GAP;
     const seqs = isHuge ? [] : range(from, to);
     const leaves = seqs.flatMap((seq) => uncovered.get(seq) ?? []);
-    const isWhole = leaves.length === seqs.length && !isHuge;
+    const isComplete = leaves.length === seqs.length && !isHuge;
     if (isHuge) differences.add('changed', `seal ${n} says that it covers ${to - from + 1} events`);
-    for (const seq of seqs) if (!uncovered.delete(seq)) events.missing.add(seq);
-    if (isWhole && toHex(await treeHead(cryptography, leaves)) !== root)
+    for (const seq of seqs) if (!uncovered.delete(seq)) eventSequence.missing.add(seq);
+    if (isComplete && toHex(await treeHead(cryptography, leaves)) !== root)
       differences.add('changed', `${describeNumbers('event', seqs)}: not what seal ${n} sealed`);
-    const early = [...uncovered.keys()].filter((seq) => seq > to);
-    if (early.length > 0)
+    const earlyEvents = [...uncovered.keys()].filter((seq) => seq > to);
+    if (earlyEvents.length > 0)
       differences.add(
         'reordered',
-        `${describeNumbers('event', early)}: before seal ${n}, which ends with event ${to}`,
+        `${describeNumbers('event', earlyEvents)}: before seal ${n}, which ends with event ${to}`,
       );
-    const others = [...uncovered.keys()].filter((seq) => seq < from);
-    if (others.length > 0)
-      differences.add('added', `${describeNumbers('event', others)}: covered by no seal`);
-    for (const seq of others) uncovered.delete(seq);
+    const uncoveredEvents = [...uncovered.keys()].filter((seq) => seq < from);
+    if (uncoveredEvents.length > 0)
+      differences.add('added', `${describeNumbers('event', uncoveredEvents)}: covered by no seal`);
+    for (const seq of uncoveredEvents) uncovered.delete(seq);
   }
 
-  async function seal(line: SealLine, where: string): Promise<void> {
-    if (!sealNumbers.take(line.n, where)) return;
+  async function checkSeal(line: SealLine, where: string): Promise<void> {
+    if (!sealSequence.accept(line.n, where)) return;
     sealCount += 1;
-    if (last !== undefined && last.n + 1 === line.n && line.from !== last.to + 1)
+    if (lastSeal !== undefined && lastSeal.n + 1 === line.n && line.from !== lastSeal.to + 1)
       differences.add(
         'changed',
-        `seal ${line.n} begins with event ${line.from}, the one before ends with ${last.to}`,
+        `seal ${line.n} begins with event ${line.from}, but the previous one ends with ${lastSeal.to}`,
       );
     if (line.n === 1 && line.from !== 1)
-      differences.add('changed', `seal 1 begins with event ${line.from} and not with 1`);
-    first ??= line;
-    last = await seals.check(line, last);
-    lastAt = line.at;
-    await covered(line);
+      differences.add('changed', `seal 1 begins with event ${line.from}, not with 1`);
+    firstSeal ??= line;
+    lastSeal = await sealCheck.check(line, lastSeal);
+    lastSealAt = line.at;
+    await checkCoverage(line);
   }
 
-  function compareEnds(): string[] {
+  function checkEnds(): string[] {
     const unknown: string[] = [];
-    if (first === undefined || last === undefined) {
-      if (trusted.anchors.length === 0) return ['There is no seal in the file, so nothing in it is proved.'];
+    const numbers = trusted.anchors.map(({ n }) => n);
+    if (firstSeal === undefined || lastSeal === undefined) {
+      if (numbers.length === 0) return ['There is no seal in the file, so nothing in it is proved.'];
       differences.add(
         'cut',
-        `${describeNumbers(
-          'seal',
-          trusted.anchors.map(({ n }) => n),
-        )}: anchored, but there is no seal in the file`,
+        `${describeNumbers('seal', numbers)}: anchored, but there is no seal in the file`,
       );
       return unknown;
     }
-    const start = first.n;
-    const end = last.n;
-    const numbers = trusted.anchors.map(({ n }) => n);
-    const after = numbers.filter((n) => n > end);
-    if (after.length > 0)
+    const firstNumber = firstSeal.n;
+    const lastNumber = lastSeal.n;
+    const laterAnchors = numbers.filter((n) => n > lastNumber);
+    if (laterAnchors.length > 0)
       differences.add(
         'cut',
-        `the file ends with seal ${end}, but ${describeNumbers('seal', after)} was anchored: the end is missing`,
+        `the file ends with seal ${lastNumber}, but ${describeNumbers('seal', laterAnchors)} was anchored: the end is missing`,
       );
-    if (start === 1 || numbers.includes(start - 1)) return unknown;
-    const before = numbers.filter((n) => n < start);
-    if (before.length > 0)
+    if (firstNumber === 1 || numbers.includes(firstNumber - 1)) return unknown;
+    const earlierAnchors = numbers.filter((n) => n < firstNumber);
+    if (earlierAnchors.length > 0)
       differences.add(
         'cut',
-        `the file begins with seal ${start}, but ${describeNumbers('seal', before)} was anchored: the beginning is missing`,
+        `the file begins with seal ${firstNumber}, but ${describeNumbers('seal', earlierAnchors)} was anchored: the beginning is missing`,
       );
     else
       unknown.push(
-        `The file begins with seal ${start}: only the anchor of seal ${start - 1} can show whether something was cut off before it (--anchor ${start - 1}:HEX).`,
+        `The file begins with seal ${firstNumber}: only the anchor of seal ${firstNumber - 1} can show whether something was cut off before it (--anchor ${firstNumber - 1}:HEX).`,
       );
     return unknown;
   }
@@ -206,9 +205,9 @@ export async function createLedgerCheck(
   return {
     async line(line, number) {
       const where = ` (line ${number})`;
-      if (line.type === 'event') await event(line, where);
-      else if (line.type === 'seal') await seal(line, where);
-      else differences.add('added', `a line that no ledger has: ${line.type}${where}`);
+      if (line.type === 'event') await checkEvent(line, where);
+      else if (line.type === 'seal') await checkSeal(line, where);
+      else differences.add('added', `a line of a type that ledgers do not have: ${line.type}${where}`);
     },
     async end() {
       if (uncovered.size > 0)
@@ -216,30 +215,30 @@ export async function createLedgerCheck(
           'cut',
           `${describeNumbers('event', uncovered.keys())}: no seal follows that covers it: the end was cut off, or it was added`,
         );
-      events.end();
-      sealNumbers.end();
-      const unknown = [...compareEnds(), ...unrecordedDeletionsText(deletedLeaves, recorded)];
-      const anchored = seals.anchored.at(-1);
-      const found = { anchored, erasures: erasures.all(), unknown, notes: [], explained };
-      if (first === undefined || last === undefined)
-        return { ...found, events: undefined, seals: undefined, proved: [] };
-      const span = { from: first.from, to: last.to, count };
+      eventSequence.reportMissing();
+      sealSequence.reportMissing();
+      const unknown = [...checkEnds(), ...describeUnrecordedDeletions(deletedLeaves, recorded)];
+      const anchored = sealCheck.anchored.at(-1);
+      const result = { anchored, erasures: erasures.all(), unknown, notes: [], explained: explanations };
+      if (firstSeal === undefined || lastSeal === undefined)
+        return { ...result, events: undefined, seals: undefined, proved: [] };
+      const eventRange = { from: firstSeal.from, to: lastSeal.to, count: eventCount };
       return {
-        ...found,
-        events: span,
-        seals: { from: first.n, to: last.n, count: sealCount },
+        ...result,
+        events: eventRange,
+        seals: { from: firstSeal.n, to: lastSeal.n, count: sealCount },
         proved: [
-          `${count} events (${span.from} to ${span.to}) are all there, as they were sealed and in their sequence.`,
-          `${sealCount} seals (${first.n} to ${last.n}), each chained to the one before, are signed by ${header.key}; the newest says ${lastAt}.`,
-          ...(signatures === 0
+          `${eventCount} events (${eventRange.from} to ${eventRange.to}) are all there, unchanged and in order.`,
+          `${sealCount} seals (${firstSeal.n} to ${lastSeal.n}), each chained to the previous one, are signed by ${header.key}; the newest is from ${lastSealAt}.`,
+          ...(signatureCount === 0
             ? []
             : [
-                `${signatures} signatures of passkeys are over what they stand beside${trusted.roots === undefined ? '' : ', those of approvals vouched for by the roots'}; a receipt says by whom.`,
+                `${signatureCount} passkey signatures match their events${trusted.roots === undefined ? '' : ', and the roots vouched for those of approvals'}; a receipt names the signers.`,
               ]),
           ...(anchored === undefined
             ? []
             : [
-                `Anchor ${anchored.seal} fits: what was sealed up to event ${anchored.to} stood so when that seal left, which says ${anchored.at}.`,
+                `Anchor ${anchored.seal} fits: what was sealed up to event ${anchored.to} hasn’t changed since that seal was published (${anchored.at}, according to the seal).`,
               ]),
         ],
       };
@@ -253,8 +252,8 @@ interface RecordedDeletions {
   readonly leaves: Set<string>;
 }
 
-function addRecordedDeletions({ content }: EventLine, recorded: RecordedDeletions): void {
-  const { seqs, leaves } = isJsonObject(content?.['data']) ? content['data'] : {};
+function collectRecordedDeletions({ content }: EventLine, recorded: RecordedDeletions): void {
+  const { seqs, leaves } = objectOf(content?.['data']);
   for (const range of Array.isArray(seqs) ? seqs : []) {
     const [from, to] = Array.isArray(range) ? range : [];
     if (typeof from === 'number' && typeof to === 'number') recorded.ranges.push([from, to]);
@@ -263,32 +262,32 @@ function addRecordedDeletions({ content }: EventLine, recorded: RecordedDeletion
     if (typeof leaf === 'string') recorded.leaves.add(leaf);
 }
 
-function unrecordedDeletionsText(
+function describeUnrecordedDeletions(
   deletedLeaves: ReadonlyMap<number, string>,
   { ranges, leaves }: RecordedDeletions,
 ): string[] {
   const sorted = [...ranges].sort(([a], [b]) => a - b);
   let next = 0;
   let reached = 0;
-  const unnamed: number[] = [];
+  const unrecorded: number[] = [];
   for (const [seq, leaf] of [...deletedLeaves].sort(([a], [b]) => a - b)) {
     for (; (sorted[next]?.[0] ?? Number.POSITIVE_INFINITY) <= seq; next += 1)
       reached = Math.max(reached, sorted[next]?.[1] ?? 0);
-    if (seq > reached && !leaves.has(leaf)) unnamed.push(seq);
+    if (seq > reached && !leaves.has(leaf)) unrecorded.push(seq);
   }
-  if (unnamed.length === 0) return [];
+  if (unrecorded.length === 0) return [];
   return [
-    `${describeNumbers('event', unnamed)}: without content, and no event in the file records its deletion. Either a later event does (export a newer file), or someone blanked it.`,
+    `${describeNumbers('event', unrecorded)}: without content, and no event in the file records its deletion. Either a later event does (export a newer file), or someone blanked it.`,
   ];
 }
 
 /** Whether the event is the bot's record that the database was restored from an earlier state. */
 function isRestoreRecord({ content }: EventLine): boolean {
   if (content?.['kind'] === 'database_restored') return true;
-  const { differences } = isJsonObject(content?.['data']) ? content['data'] : {};
+  const { differences } = objectOf(content?.['data']);
   return (
     content?.['kind'] === 'ledger_differs' &&
     Array.isArray(differences) &&
-    differences.some((each) => isJsonObject(each) && each['code'] === 'rolled_back')
+    differences.some((difference) => isJsonObject(difference) && difference['code'] === 'rolled_back')
   );
 }

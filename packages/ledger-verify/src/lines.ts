@@ -1,15 +1,11 @@
-import type { Json, JsonObject } from './canonical-json.ts';
-import { isJsonObject } from './canonical-json.ts';
+import { isJsonObject, type Json, type JsonObject } from './canonical-json.ts';
 
-/**
- * The lines of a stream, without line breaks.
- * @throws {TypeError} if it isn't UTF-8
- */
-export async function* linesOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+/** @throws {TypeError} if a line isn't UTF-8 */
+export async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   let rest = '';
-  for await (const piece of pieces) {
-    const lines = (rest + decoder.decode(piece, { stream: true })).split('\n');
+  for await (const chunk of chunks) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
     rest = lines.pop() ?? '';
     yield* lines;
   }
@@ -17,16 +13,13 @@ export async function* linesOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerato
   if (rest !== '') yield rest;
 }
 
-/**
- * Parses the object on a line.
- * @returns undefined if there is none, or if parsers could read it differently
- */
+/** @returns undefined if the line isn't an object, or if other parsers could read it differently */
 export function readObject(line: string): JsonObject | undefined {
   try {
     const value: Json = JSON.parse(line);
     if (!isJsonObject(value)) return undefined;
     if (JSON.stringify(value) === line) return value;
-    return hasDoubledMember(line) || hasInfinity(value) ? undefined : value;
+    return hasDuplicateMember(line) || hasInfinity(value) ? undefined : value;
   } catch {
     return undefined;
   }
@@ -41,19 +34,19 @@ function hasInfinity(value: Json): boolean {
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]/g;
 
-function hasDoubledMember(text: string): boolean {
-  const open: (Set<string> | undefined)[] = [];
-  let last = '';
+function hasDuplicateMember(text: string): boolean {
+  const memberNames: (Set<string> | undefined)[] = [];
+  let previousToken = '';
   for (const [token] of text.matchAll(TOKEN)) {
-    if (token === '{' || token === '[') open.push(token === '{' ? new Set() : undefined);
-    else if (token === '}' || token === ']') open.pop();
+    if (token === '{' || token === '[') memberNames.push(token === '{' ? new Set() : undefined);
+    else if (token === '}' || token === ']') memberNames.pop();
     else if (token === ':') {
-      const name: string = JSON.parse(last);
-      const names = open.at(-1);
+      const name: string = JSON.parse(previousToken);
+      const names = memberNames.at(-1);
       if (names?.has(name) === true) return true;
       names?.add(name);
     }
-    last = token;
+    previousToken = token;
   }
   return false;
 }

@@ -3,28 +3,28 @@ import type { Cryptography } from './cryptography.ts';
 
 /* Merkle trees of RFC 6962, section 2.1. */
 
-const LEAF = Uint8Array.of(0);
-const NODE = Uint8Array.of(1);
+const LEAF_PREFIX = Uint8Array.of(0);
+const NODE_PREFIX = Uint8Array.of(1);
 
 export async function leafHash({ sha256 }: Cryptography, entry: Bytes): Promise<Bytes> {
-  return sha256(concat(LEAF, entry));
+  return sha256(concat(LEAF_PREFIX, entry));
 }
 
 async function nodeHash({ sha256 }: Cryptography, left: Bytes, right: Bytes): Promise<Bytes> {
-  return sha256(concat(NODE, left, right));
+  return sha256(concat(NODE_PREFIX, left, right));
 }
 
 /** Calculates the tree head level by level. A node without a sibling moves up unchanged. */
 export async function treeHead(cryptography: Cryptography, leaves: readonly Bytes[]): Promise<Bytes> {
   let level = leaves;
   while (level.length > 1) {
-    const above: Bytes[] = [];
-    for (let at = 0; at < level.length; at += 2) {
-      const [left, right] = level.slice(at, at + 2);
+    const parents: Bytes[] = [];
+    for (let index = 0; index < level.length; index += 2) {
+      const [left, right] = level.slice(index, index + 2);
       if (left !== undefined)
-        above.push(right === undefined ? left : await nodeHash(cryptography, left, right));
+        parents.push(right === undefined ? left : await nodeHash(cryptography, left, right));
     }
-    level = above;
+    level = parents;
   }
   return level[0] ?? cryptography.sha256(new Uint8Array());
 }
@@ -38,7 +38,7 @@ export interface InclusionPath {
 
 /**
  * The tree head that a path leads to (RFC 9162, section 2.1.3.2; RFC 6962 doesn't specify this).
- * @returns undefined if the path doesn't fit a tree of that size
+ * @returns undefined if a tree of that size has no such path
  */
 export async function headOfPath(
   cryptography: Cryptography,

@@ -1,7 +1,7 @@
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
 import type { Cryptography, SignatureAlgorithm } from './cryptography.ts';
 
-function isOf(algorithm: SignatureAlgorithm, key: KeyObject): boolean {
+function isKeyFor(algorithm: SignatureAlgorithm, key: KeyObject): boolean {
   switch (algorithm.name) {
     case 'Ed25519':
       return key.asymmetricKeyType === 'ed25519';
@@ -18,7 +18,7 @@ export const nodeCryptography: Cryptography = {
     try {
       const key = createPublicKey({ key: Buffer.from(spki), format: 'der', type: 'spki' });
       const hash = algorithm.name === 'Ed25519' ? null : 'sha256';
-      return isOf(algorithm, key) && verify(hash, data, key, signature);
+      return isKeyFor(algorithm, key) && verify(hash, data, key, signature);
     } catch {
       return false;
     }

@@ -53,7 +53,7 @@ export interface Differences {
   readonly all: readonly Difference[];
 }
 
-/** Limits memory use if a file is completely wrong. */
+/** Limits memory use if nothing in a file matches. */
 const MAX_DIFFERENCES = 1_000;
 
 export function collectDifferences(): Differences {
@@ -66,13 +66,13 @@ export function collectDifferences(): Differences {
   };
 }
 
-/** Numbers as ranges: `3, 5 to 9`. */
+/** `3, 5 to 9` */
 function formatRanges(numbers: Iterable<number>): string {
   const ranges: [number, number][] = [];
-  for (const each of [...numbers].sort((a, b) => a - b)) {
+  for (const number of [...numbers].sort((a, b) => a - b)) {
     const last = ranges.at(-1);
-    if (last !== undefined && each === last[1] + 1) last[1] = each;
-    else ranges.push([each, each]);
+    if (last !== undefined && number === last[1] + 1) last[1] = number;
+    else ranges.push([number, number]);
   }
   return ranges.map(([from, to]) => (from === to ? `${from}` : `${from} to ${to}`)).join(', ');
 }
@@ -89,23 +89,22 @@ const CODE_LABELS: Readonly<Record<DifferenceCode, string>> = {
   reordered: 'REORDERED',
   added: 'ADDED',
   cut: 'CUT',
-  key: 'OTHER KEY',
+  key: 'WRONG KEY',
 };
 const VERDICT_LABELS: Readonly<Record<Report['verdict'], string>> = {
   proved: 'PROVED',
-  differs: 'NOT PROVED: something does not fit',
+  differs: 'NOT PROVED: something doesn’t match',
   cannot_tell: 'CANNOT TELL',
 };
 /** Only the first ones are shown, because a single change can cause many differences. */
 const MAX_SHOWN = 20;
 
-/** The report as lines of plain text. */
 export function formatReport({ verdict, proved, differences, unknown, notes }: Report): string[] {
-  const rest = differences.length - MAX_SHOWN;
+  const hiddenCount = differences.length - MAX_SHOWN;
   const texts = [
     VERDICT_LABELS[verdict],
     ...differences.slice(0, MAX_SHOWN).map(({ code, text }) => `  ✗ ${CODE_LABELS[code]}: ${text}`),
-    ...(rest > 0 ? [`  … and ${rest} more`] : []),
+    ...(hiddenCount > 0 ? [`  … and ${hiddenCount} more`] : []),
     ...unknown.map((text) => `  ? ${text}`),
     ...proved.map((text) => `  ✓ ${text}`),
     ...notes.map((text) => `  - ${text}`),

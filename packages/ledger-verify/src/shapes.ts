@@ -7,7 +7,7 @@ export interface Header {
   readonly kind: 'ledger' | 'receipt';
   /** Fingerprint of the key that signs seals. */
   readonly key: string;
-  /** The public key in SPKI form. */
+  /** In SPKI format. */
   readonly publicKey: Bytes;
   /** Set only in receipts. */
   readonly order: string | undefined;
@@ -75,7 +75,7 @@ function hasExactly(object: JsonObject, names: readonly string[]): boolean {
   return Object.keys(object).length === names.length && names.every((name) => Object.hasOwn(object, name));
 }
 
-/** @returns undefined if it isn't a header; `version` if the version is unknown */
+/** @returns undefined if the object isn't a header */
 export function readHeader(object: JsonObject): Header | 'version' | undefined {
   const { type, version, key, public: spki, order } = object;
   if (type !== 'ledger' && type !== 'receipt') return undefined;
@@ -135,19 +135,19 @@ function readSeal(object: JsonObject): SealLine | undefined {
   const { n, from, to, root, prev, at, signature, ...others } = object;
   if (Object.keys(others).length !== 1 || !isCount(n) || n === 0 || !isCount(from) || !isCount(to))
     return undefined;
-  const bytes = decodeBase64(signature);
-  if (from === 0 || to < from || bytes === undefined || typeof at !== 'string') return undefined;
+  const signatureBytes = decodeBase64(signature);
+  if (from === 0 || to < from || signatureBytes === undefined || typeof at !== 'string') return undefined;
   if (hashOfHex(root) === undefined || hashOfHex(prev) === undefined) return undefined;
   const { signature: _, ...unsigned } = object;
-  const texts = { root: String(root), prev: String(prev), at };
+  const strings = { root: String(root), prev: String(prev), at };
   const canonical = canonicalJson(object);
   return {
     type: 'seal',
     n,
     from,
     to,
-    ...texts,
-    signature: bytes,
+    ...strings,
+    signature: signatureBytes,
     canonical,
     signed: canonicalJson(unsigned),
   };

@@ -1,5 +1,5 @@
 import { type Bytes, concat, decodeBase64Url, toBase64Url, toHex, utf8 } from './bytes.ts';
-import { canonicalJson, isJsonObject, type Json, type JsonObject } from './canonical-json.ts';
+import { canonicalJson, isJsonObject, type Json, type JsonObject, objectOf } from './canonical-json.ts';
 import type { Cryptography, SignatureAlgorithm } from './cryptography.ts';
 import { computeFingerprint } from './seals.ts';
 import type { EventLine } from './shapes.ts';
@@ -9,19 +9,18 @@ import type { EventLine } from './shapes.ts';
  * with its public key, so it can be verified without other data.
  */
 
-/** The verified signatures of an event. */
 export interface SignedEvent {
   /** A sentence that says who signed what with which key, and which root vouched for it. */
   readonly text: string;
   /** Fingerprints: the signing key first, then the keys that vouched for it. A root comes last. */
   readonly keys: readonly string[];
-  /** Whether it is an approval, which comes with its chain. */
+  /** Only then does the event include the chain. */
   readonly isOfOrder: boolean;
-  /** Sentences about faults. */
+  /** Sentences about what is wrong with the signatures. */
   readonly wrong: readonly string[];
 }
 
-/** Offsets in the authenticator data (WebAuthn, section 6.1). */
+/** Layout of the authenticator data (WebAuthn, section 6.1). */
 const RP_ID_HASH_BYTES = 32;
 const USER_PRESENT = 0x01;
 const USER_VERIFIED = 0x04;
@@ -29,7 +28,7 @@ const USER_VERIFIED = 0x04;
 /**
  * Prefixes of public keys in hex: the sequence headers, followed by the identifiers of RFC 8410, RFC 5480 and RFC 3279.
  */
-const KEY_KINDS: readonly (readonly [RegExp, SignatureAlgorithm])[] = [
+const KEY_ALGORITHMS: readonly (readonly [RegExp, SignatureAlgorithm])[] = [
   [/^302a300506032b6570/, { name: 'Ed25519' }],
   [
     /^3059301306072a8648ce3d020106082a8648ce3d030107/,
@@ -37,10 +36,6 @@ const KEY_KINDS: readonly (readonly [RegExp, SignatureAlgorithm])[] = [
   ],
   [/^3082....300d06092a864886f70d010101/, { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }],
 ];
-
-function objectOf(value: Json | undefined): JsonObject {
-  return isJsonObject(value) ? value : {};
-}
 
 function textOf(value: Json | undefined): string {
   return typeof value === 'string' ? value : '';
@@ -50,8 +45,7 @@ function bytesOf(value: Json | undefined): Bytes {
   return decodeBase64Url(value) ?? new Uint8Array();
 }
 
-/** The faults of a signature. Empty if it is valid. */
-async function findFaults(assertion: JsonObject, cryptography: Cryptography): Promise<string[]> {
+async function findSignatureFaults(assertion: JsonObject, cryptography: Cryptography): Promise<string[]> {
   const key = textOf(assertion['key']);
   const publicKey = bytesOf(assertion['publicKey']);
   const authenticator = bytesOf(assertion['authenticatorData']);
@@ -63,11 +57,11 @@ async function findFaults(assertion: JsonObject, cryptography: Cryptography): Pr
   const host = URL.canParse(textOf(client['origin'])) ? new URL(textOf(client['origin'])).hostname : '';
   const hostHash = toHex(await cryptography.sha256(utf8(host)));
   const flags = authenticator[RP_ID_HASH_BYTES] ?? 0;
-  const algorithm = KEY_KINDS.find(([pattern]) => pattern.test(toHex(publicKey)))?.[1];
-  const signed = concat(authenticator, await cryptography.sha256(clientData));
+  const algorithm = KEY_ALGORITHMS.find(([pattern]) => pattern.test(toHex(publicKey)))?.[1];
+  const signedBytes = concat(authenticator, await cryptography.sha256(clientData));
   const isValid =
     algorithm !== undefined &&
-    (await cryptography.verify(algorithm, publicKey, bytesOf(assertion['signature']), signed));
+    (await cryptography.verify(algorithm, publicKey, bytesOf(assertion['signature']), signedBytes));
   return [
     ...((await computeFingerprint(cryptography, publicKey)) === key
       ? []
@@ -86,8 +80,8 @@ async function findFaults(assertion: JsonObject, cryptography: Cryptography): Pr
 
 function readClientData(bytes: Bytes): JsonObject {
   try {
-    const read: Json = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-    return objectOf(read);
+    const clientData: Json = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    return objectOf(clientData);
   } catch {
     return {};
   }
@@ -107,38 +101,38 @@ export async function checkSignedEvent(
   const { signature } = data;
   if (!isJsonObject(signature)) return undefined;
   const challenge = objectOf(signature['challenge']);
-  const by = textOf(challenge['approver']) || textOf(challenge['by']);
-  const wrong = await findFaults(signature, cryptography);
+  const signer = textOf(challenge['approver']) || textOf(challenge['by']);
+  const faults = await findSignatureFaults(signature, cryptography);
   const isOfOrder = objectOf(content?.['subject'])['kind'] === 'order';
-  if (isOfOrder && challenge['decision'] !== 'approve') wrong.push('it approves nothing');
-  if (by !== content?.['actor']) wrong.push(`it is one of ${by}, and not of who acted`);
+  if (isOfOrder && challenge['decision'] !== 'approve') faults.push('it approves nothing');
+  if (signer !== content?.['actor']) faults.push(`it is one of ${signer}, and not of who acted`);
   if (challenge['decision'] === 'approve')
-    wrong.push(...(await approvalFaults(data, challenge, cryptography, order)));
+    faults.push(...(await findApprovalFaults(data, challenge, cryptography, order)));
   const chain = Array.isArray(data['chain']) ? data['chain'].map(objectOf) : [];
   let key = textOf(signature['key']);
-  let owner = by;
+  let owner = signer;
   const keys = [key];
-  for (const [at, link] of chain.entries()) {
+  for (const [index, link] of chain.entries()) {
     const vouched = objectOf(link['challenge']);
-    const faults = await findFaults(link, cryptography);
+    const linkFaults = await findSignatureFaults(link, cryptography);
     if (vouched['decision'] !== 'vouch' || vouched['key'] !== key || vouched['of'] !== owner)
-      faults.push(`it does not vouch for ${key} of ${owner}`);
-    wrong.push(...faults.map((fault) => `link ${at + 1} of its chain: ${fault}`));
+      linkFaults.push(`it does not vouch for ${key} of ${owner}`);
+    faults.push(...linkFaults.map((fault) => `link ${index + 1} of its chain: ${fault}`));
     key = textOf(link['key']);
     keys.push(key);
     owner = textOf(vouched['by']);
   }
-  const through =
+  const chainText =
     chain.length === 0
       ? 'itself a root'
       : `vouched for by root ${key}${chain.length > 1 ? ` through ${chain.length - 1} more` : ''}`;
-  const text = `${by}’s passkey ${keys[0]}, ${through}, signed ${signedText(challenge)}`;
-  return { text, keys, isOfOrder, wrong };
+  const description = `${signer}’s passkey ${keys[0]}, ${chainText}, signed ${describeChallenge(challenge)}`;
+  return { text: description, keys, isOfOrder, wrong: faults };
 }
 
 /**
- * The end of a sentence about a signature whose chain doesn't end in a root. Undefined if it does, or if no roots were
- * given.
+ * The end of a sentence about a signature whose chain doesn't end in a trusted root. Undefined if it does, or if no
+ * roots were given.
  */
 export function otherRoot({ keys }: SignedEvent, roots: readonly string[] | undefined): string | undefined {
   const root = keys.at(-1) ?? '';
@@ -162,15 +156,15 @@ export interface Revocation {
 export function revocationOf({ seq, content }: EventLine): Revocation | undefined {
   const { kind, id } = objectOf(content?.['subject']);
   if (content?.['kind'] !== 'key_revoked' || kind !== 'key') return undefined;
-  const why =
+  const reason =
     objectOf(content['data'])['left'] === true
       ? 'because its owner had left'
       : `by ${textOf(content['actor'])}`;
-  return { key: textOf(id), seq, text: `revoked ${why} at ${textOf(content['at'])} (event ${seq})` };
+  return { key: textOf(id), seq, text: `revoked ${reason} at ${textOf(content['at'])} (event ${seq})` };
 }
 
 /** Checks that the signature of an approval covers its statement and order. */
-async function approvalFaults(
+async function findApprovalFaults(
   data: JsonObject,
   challenge: JsonObject,
   { sha256 }: Cryptography,
@@ -185,7 +179,7 @@ async function approvalFaults(
   ];
 }
 
-function signedText(challenge: JsonObject): string {
+function describeChallenge(challenge: JsonObject): string {
   switch (challenge['decision']) {
     case 'approve':
       return `exactly the statement ${textOf(challenge['statement'])}`;

@@ -7,44 +7,41 @@ import { type Header, readHeader, readLine } from './shapes.ts';
 
 const CHECKS = { ledger: createLedgerCheck, receipt: createReceiptCheck };
 
-const NOTHING = {
+const EMPTY_REPORT = {
   ...{ file: undefined, key: undefined, order: undefined, events: undefined, seals: undefined },
   ...{ anchored: undefined, erasures: [], proved: [], differences: [], notes: [] },
 };
 
-function cannotTell(why: string): Report {
-  return { ...NOTHING, verdict: 'cannot_tell', unknown: [why] };
+function createInconclusiveReport(reason: string): Report {
+  return { ...EMPTY_REPORT, verdict: 'cannot_tell', unknown: [reason] };
 }
 
-/**
- * Verifies a ledger or a receipt.
- * @param pieces the bytes of the file
- */
+/** @param chunks the bytes of a ledger or a receipt */
 export async function verify(
-  pieces: AsyncIterable<Uint8Array>,
+  chunks: AsyncIterable<Uint8Array>,
   trusted: TrustedInputs,
   cryptography: Cryptography,
 ): Promise<Report> {
-  const lines = linesOf(pieces);
+  const lines = linesOf(chunks);
   const differences = collectDifferences();
   try {
     const first = await lines.next();
     const object = first.done === true ? undefined : readObject(first.value);
     const header = object && readHeader(object);
     if (header === undefined)
-      return cannotTell(
-        'The file does not begin as a ledger or a receipt does: it is neither, or its first line was changed.',
+      return createInconclusiveReport(
+        'The file does not begin like a ledger or a receipt: it is neither, or its first line was changed.',
       );
     if (header === 'version')
-      return cannotTell(
-        'The file is of a later version than this program knows. Use a newer domain-steward-verify.',
+      return createInconclusiveReport(
+        'This program does not support the version of the file. Use a newer domain-steward-verify.',
       );
     return await verifyLines(header, lines, trusted, cryptography, differences);
   } catch (error) {
-    // `TextDecoder` throws this if bytes are invalid.
+    // `TextDecoder` throws a TypeError if bytes are invalid.
     if (!(error instanceof TypeError)) throw error;
-    differences.add('changed', 'the file has bytes that are no text (UTF-8)');
-    return { ...NOTHING, verdict: 'differs', differences: differences.all, unknown: [] };
+    differences.add('changed', 'the file contains bytes that are not valid UTF-8');
+    return { ...EMPTY_REPORT, verdict: 'differs', differences: differences.all, unknown: [] };
   }
 }
 
@@ -65,53 +62,50 @@ async function verifyLines(
       differences.add('changed', `line ${number} cannot be read as a line of a ${header.kind}`);
     else await check.line(line, number);
   }
-  const { explained = [], ...found } = await check.end();
-  const fits = differences.all.length === 0;
+  const { explained = [], ...result } = await check.end();
+  const hasNoDifferences = differences.all.length === 0;
   return {
-    ...found,
+    ...result,
     file: header.kind,
     key: header.key,
     order: header.order,
-    verdict: fits ? (found.unknown.length === 0 ? 'proved' : 'cannot_tell') : 'differs',
+    verdict: hasNoDifferences ? (result.unknown.length === 0 ? 'proved' : 'cannot_tell') : 'differs',
     differences: differences.all,
-    // Counts as verified only if everything matches.
-    proved: fits ? found.proved : [],
+    proved: hasNoDifferences ? result.proved : [],
     notes: [
-      ...(fits
-        ? [...erasureTexts(found.erasures, header.kind), ...found.notes, ...outsideText(trusted, found)]
+      ...(hasNoDifferences
+        ? [
+            ...formatErasures(result.erasures, header.kind),
+            ...result.notes,
+            ...formatTrustNotes(trusted, result),
+          ]
         : []),
       ...explained,
     ],
   };
 }
 
-function erasureTexts(erasures: Report['erasures'], kind: Header['kind']): string[] {
-  const texts = erasures.map(erasureText);
+function formatErasures(erasures: Report['erasures'], kind: Header['kind']): string[] {
+  const texts = erasures.map(formatErasure);
   if (kind === 'ledger' || texts.length === 0) return texts;
   return [
     ...texts,
-    'A receipt doesn’t include the event that records the deletion, so who deleted it, and when, is only what the remaining lines claim. The ledger includes that event.',
+    'A receipt doesn’t include the event that records the deletion, so the receipt alone doesn’t prove who deleted the content, and when. The ledger includes that event.',
   ];
 }
 
-function erasureText({ count, by, from, to }: Report['erasures'][number]): string {
+function formatErasure({ count, by, from, to }: Report['erasures'][number]): string {
   const when = from === to ? `at ${from}` : `between ${from} and ${to}`;
   return `The content of ${count} ${count === 1 ? 'event' : 'events'} was deleted by ${by} ${when}. ${count === 1 ? 'Its hash is' : 'Their hashes are'} still there, but signatures in it can no longer be verified.`;
 }
 
-/** Notes for a file that was checked without known keys or anchors. */
-function outsideText(known: TrustedInputs, { anchored }: Pick<Report, 'anchored'>): string[] {
-  const isDated = anchored !== undefined;
+function formatTrustNotes(trusted: TrustedInputs, { anchored }: Pick<Report, 'anchored'>): string[] {
+  if (anchored !== undefined) return [];
+  const anchorNote =
+    'No matching anchor was given: a holder of the key could have rewritten the whole file, or cut off its end (--anchor).';
+  if (trusted.key !== undefined) return [anchorNote];
   return [
-    ...(known.key === undefined && !isDated
-      ? [
-          'The key wasn’t given, so its owner isn’t known: compare its fingerprint with the one that the bot shows (--key), because anyone can make such a file.',
-        ]
-      : []),
-    ...(!isDated
-      ? [
-          'No matching anchor was given: a holder of the key could have rewritten the whole file, or cut off its end (--anchor).',
-        ]
-      : []),
+    'The key wasn’t given, so its owner isn’t known: compare its fingerprint with the one that the bot shows (--key), because anyone can create such a file.',
+    anchorNote,
   ];
 }

@@ -3,7 +3,7 @@ import type { UserRecord } from './model.ts';
 import type { Caller, ServiceState } from './operations/caller.ts';
 import { Refusal } from './refusal.ts';
 
-/** The credentials in a request (service API, Authentication). */
+/** Credentials in a request (“Authentication” in the service's API documentation). */
 export type Claim =
   | {
       readonly way: 'credentials';
@@ -31,55 +31,61 @@ export function isUuid(text: string): boolean {
  * Authenticates a request. Accepting a token uses it up, so this must be called once per request.
  * @throws {Refusal} 401 if the credentials are wrong, 403 for a two-factor user over JSON
  */
-export function admit(service: ServiceState, claim: Claim, via: 'json' | 'xml'): Caller {
+export function admit(service: ServiceState, claim: Claim, interfaceName: 'json' | 'xml'): Caller {
   switch (claim.way) {
     case 'session':
-      return admitSession(service, claim.id, via);
+      return authenticateSession(service, claim.id, interfaceName);
     case 'trusted_application':
-      return admitApplication(service, claim);
+      return authenticateApplication(service, claim);
     case 'credentials':
-      return admitUser(service, claim, via);
+      return authenticateUser(service, claim, interfaceName);
   }
 }
 
-function admitSession(service: ServiceState, id: string, via: 'json' | 'xml'): Caller {
-  const session = service.sessions.find(id, via);
+function authenticateSession(service: ServiceState, id: string, interfaceName: 'json' | 'xml'): Caller {
+  const session = service.sessions.find(id, interfaceName);
   const user = session === undefined ? undefined : service.state.user(session.user, session.context);
   if (user === undefined) throw new Refusal('unauthenticated', 'the session is unknown or has ended');
-  return callerOf(user);
+  return toCaller(user);
 }
 
-function admitApplication(
+function authenticateApplication(
   service: ServiceState,
   claim: Extract<Claim, { way: 'trusted_application' }>,
 ): Caller {
-  const known = service.state.trustedApplication(claim.uuid);
-  const user = known === undefined ? undefined : service.state.user(known.user, known.context);
-  const named = claim.application === undefined || claim.application === known?.application;
-  if (known === undefined || user === undefined || !named || known.password !== claim.password) {
+  const application = service.state.trustedApplication(claim.uuid);
+  const user =
+    application === undefined ? undefined : service.state.user(application.user, application.context);
+  const hasCorrectName = claim.application === undefined || claim.application === application?.application;
+  if (
+    application === undefined ||
+    user === undefined ||
+    !hasCorrectName ||
+    application.password !== claim.password
+  ) {
     throw new Refusal('unauthenticated', 'the trusted application is unknown or its password is wrong');
   }
-  return callerOf(user);
+  return toCaller(user);
 }
 
-function admitUser(
+function authenticateUser(
   service: ServiceState,
   claim: Extract<Claim, { way: 'credentials' }>,
-  via: 'json' | 'xml',
+  interfaceName: 'json' | 'xml',
 ): Caller {
   const user = service.state.user(claim.user, claim.context);
   if (user === undefined || user.password !== claim.password) {
     throw new Refusal('unauthenticated', `the user, the password or the context ${claim.context} is wrong`);
   }
   if (user.totpSecret === undefined) {
-    if (claim.token === undefined) return callerOf(user);
+    if (claim.token === undefined) return toCaller(user);
     throw new Refusal('unauthenticated', `token: ${user.user} is not a two-factor user`);
   }
-  if (via === 'json') {
-    throw new Refusal('forbidden', `${user.user} is a two-factor user, which only the XML interface lets in`);
+  if (interfaceName === 'json') {
+    throw new Refusal('forbidden', `${user.user} is a two-factor user, who can use only the XML interface`);
   }
   useToken(service, user, user.totpSecret, claim.token);
-  return callerOf(user);
+  return toCaller(user);
 }
 
 function useToken(service: ServiceState, user: UserRecord, secret: string, token: string | undefined): void {
@@ -91,12 +97,12 @@ function useToken(service: ServiceState, user: UserRecord, secret: string, token
   if (delta === null) throw new Refusal('unauthenticated', 'token: wrong or run out');
   const step = totp.counter({ timestamp: now }) + delta;
   if (user.lastTotpStep !== undefined && step <= user.lastTotpStep) {
-    throw new Refusal('unauthenticated', 'token: used before; wait for the next one');
+    throw new Refusal('unauthenticated', 'token: already used; wait for the next one');
   }
   user.lastTotpStep = step;
   service.state.changed();
 }
 
-function callerOf(user: UserRecord): Caller {
+function toCaller(user: UserRecord): Caller {
   return { user: user.user, context: user.context, group: user.group };
 }

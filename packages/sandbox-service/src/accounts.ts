@@ -1,20 +1,17 @@
-/**
- * Accounts of a new sandbox. They aren't secret, because the sandbox runs only on this machine and controls nothing
- * real.
- */
+/** Not secret, because the sandbox runs only on this machine and controls nothing real. */
 export const SANDBOX_ACCOUNTS = {
   alice: { user: 'alice', context: 4, password: 'alice-sandbox-password' },
   /** The same person in the demo system. */
   aliceDemoSystem: { user: 'alice', context: 1, password: 'alice-sandbox-password' },
   bob: { user: 'bob', context: 4, password: 'bob-sandbox-password' },
-  /** Two-factor user, for the XML interface only. Tokens are made from `totpSecret` (base32, defaults of RFC 6238). */
+  /** Two-factor user, for the XML interface only. Tokens are generated from `totpSecret` (base32, defaults of RFC 6238). */
   tina: {
     user: 'tina',
     context: 4,
     password: 'tina-sandbox-password',
     totpSecret: 'ONQW4ZDCN54C25DXN4WWMYLDORXXELJR',
   },
-  /** A sub-user of alice, to test sub-users of a sub-user. */
+  /** A sub-user of alice, for tests of its own sub-users. */
   frontdesk: { user: 'frontdesk', context: 4, password: 'frontdesk-sandbox-password' },
   trustedApplication: {
     uuid: '5a1c7d52-6f0e-4c1b-9d53-0f3c2b7e9a41',

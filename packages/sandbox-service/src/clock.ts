@@ -8,7 +8,6 @@ export interface SandboxClock {
   /** The registry's time: milliseconds since the epoch, with the offset. */
   registry(): number;
   readonly offset: number;
-  /** Sets the offset of the registry's clock from the real clock. */
   setOffset(ms: number): void;
 }
 

@@ -11,11 +11,6 @@ import { Refusal, type RefusedWith } from './refusal.ts';
 import { type Rudeness, rudely } from './rude.ts';
 import { planXml, xmlRefusal } from './xml/interface.ts';
 
-/**
- * Handles a request from its first byte to its response: it is read, parsed, logged, and then carried out or answered
- * with a fault.
- */
-
 export interface Sandbox {
   readonly service: ServiceState;
   readonly recorder: Recorder;
@@ -25,30 +20,30 @@ export interface Sandbox {
   readonly origin: string;
 }
 
-/** The functions of an interface that handle a request. */
-interface Counter {
-  readonly via: RequestInterface | 'unknown';
+interface InterfaceHandler {
+  readonly interfaceName: RequestInterface | 'unknown';
   plan(incoming: Incoming): Plan;
   refuse(refusal: RefusedWith): Answer;
 }
 
+/** Reads, parses and logs a request, then carries it out or applies a fault. */
 export async function exchange(
   sandbox: Sandbox,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   const { recorder, faults } = sandbox;
-  const started = performance.now();
+  const startedAt = performance.now();
   const [path = '', search] = (request.url ?? '').split(/\?(.*)/s);
-  const counter = counterFor(sandbox, path);
-  const { incoming, refusal } = await read(request, path, new URLSearchParams(search));
+  const handler = findHandler(sandbox, path);
+  const { incoming, refusal } = await readRequest(request, path, new URLSearchParams(search));
   if (refusal?.httpStatus === 413) response.setHeader('connection', 'close');
 
-  const plan = refusal === undefined ? counter.plan(incoming) : refusedPlan(() => counter.refuse(refusal));
-  const at = sandbox.service.clock.real();
+  const plan =
+    refusal === undefined ? handler.plan(incoming) : createRefusedPlan(() => handler.refuse(refusal));
   const recorded = recorder.add({
-    at,
-    ...describeRequest(counter.via, incoming, plan, sandbox.service.sessions),
+    at: sandbox.service.clock.real(),
+    ...describeRequest(handler.interfaceName, incoming, plan, sandbox.service.sessions),
   });
   const carryOut = (): Answer => {
     const answer = plan.run();
@@ -56,31 +51,33 @@ export async function exchange(
     return answer;
   };
 
-  const sent = await answerOrBite();
+  const sentResponse = await respond();
   recorder.update(recorded.n, {
-    status: sent.status,
-    answerCode: sent.code,
-    durationMs: performance.now() - started,
+    status: sentResponse.status,
+    answerCode: sentResponse.code,
+    durationMs: performance.now() - startedAt,
   });
 
-  async function answerOrBite(): Promise<SentResponse> {
+  async function respond(): Promise<SentResponse> {
     if (response.destroyed) return { status: null, code: null };
-    const { via } = counter;
+    const { interfaceName: via } = handler;
     const fault = via === 'unknown' ? undefined : faults.take({ ...recorded, interface: via });
     if (fault === undefined || via === 'unknown') {
       const { seed } = sandbox.rude;
       const answer = carryOut();
       if (seed === undefined) return sendAnswer(response, answer);
-      const asked = recorder.requests.filter(({ n, path: other }) => n < recorded.n && other === path).length;
-      return sendAnswer(response, rudely(answer, via, { seed, path, asked }));
+      const earlierRequestCount = recorder.requests.filter(
+        ({ n, path: otherPath }) => n < recorded.n && otherPath === path,
+      ).length;
+      return sendAnswer(response, rudely(answer, via, { seed, path, asked: earlierRequestCount }));
     }
     recorder.update(recorded.n, { fault: fault.kind });
-    return bite({ fault, via, response, carryOut, refuse: counter.refuse });
+    return bite({ fault, via, response, carryOut, refuse: handler.refuse });
   }
 }
 
 /** A request that can't be read is refused, and logged without its body. */
-async function read(
+async function readRequest(
   request: IncomingMessage,
   path: string,
   query: URLSearchParams,
@@ -92,7 +89,7 @@ async function read(
       ? { incoming }
       : {
           incoming,
-          refusal: new Refusal('malformed', 'host: the sandbox answers to its own address only', 421),
+          refusal: new Refusal('malformed', 'host: the sandbox only responds to its own address', 421),
         };
   } catch (error) {
     const refusal =
@@ -106,29 +103,33 @@ function isLoopback(host: string | undefined): boolean {
   return /^(?:127\.0\.0\.1|localhost)(?::[0-9]+)?$/.test(host ?? '');
 }
 
-function refusedPlan(run: () => Answer): Plan {
+function createRefusedPlan(run: () => Answer): Plan {
   return { task: null, name: null, claim: null, loggedBody: null, run };
 }
 
-function counterFor({ service, origin }: Sandbox, path: string): Counter {
+function findHandler({ service, origin }: Sandbox, path: string): InterfaceHandler {
   if (path === '/xml') {
     return {
-      via: 'xml',
+      interfaceName: 'xml',
       plan: (incoming) => planXml(service, incoming),
       refuse: (refusal) => xmlRefusal(service, refusal),
     };
   }
   if (path.startsWith('/rdap/')) {
     return {
-      via: 'rdap',
+      interfaceName: 'rdap',
       plan: (incoming) => planRdap(service, incoming, path.slice('/rdap'.length), origin),
       refuse: (refusal) => rdapError(refusal.httpStatus ?? 400, refusal.message),
     };
   }
   const refuse = (refusal: RefusedWith): Answer => jsonRefusal(service, refusal);
   if (path.startsWith('/v1/')) {
-    return { via: 'json', plan: (incoming) => planJson(service, incoming, path.slice('/v1'.length)), refuse };
+    return {
+      interfaceName: 'json',
+      plan: (incoming) => planJson(service, incoming, path.slice('/v1'.length)),
+      refuse,
+    };
   }
   const unknown = new Refusal('not_found', `there is no resource ${path}`);
-  return { via: 'unknown', plan: () => refusedPlan(() => refuse(unknown)), refuse };
+  return { interfaceName: 'unknown', plan: () => createRefusedPlan(() => refuse(unknown)), refuse };
 }

@@ -6,11 +6,10 @@ import { type Fault, isCarriedOut, type RequestInterface } from './faults.ts';
 import type { RefusedWith } from './refusal.ts';
 import type { RudeAnswer } from './rude.ts';
 
-/** Applies faults, which replace the correct response. */
-
 const HUGE_BYTES = 50_000_000;
 const HUGE_CHUNK = Buffer.alloc(256 * 1024, 'a');
 const TRICKLE_MS = 100;
+const MAINTENANCE_PAGE = '<!doctype html><title>Maintenance</title><p>Back soon.</p>';
 
 export interface Bite {
   readonly fault: Fault;
@@ -18,7 +17,6 @@ export interface Bite {
   readonly response: ServerResponse;
   /** Carries out the task and returns the correct response. */
   readonly carryOut: () => Answer;
-  /** Formats a refusal as the interface does. */
   readonly refuse: (refusal: RefusedWith) => Answer;
 }
 
@@ -42,7 +40,7 @@ export async function bite({ fault, via, response, carryOut, refuse }: Bite): Pr
   if (fault.kind === 'slow') return sendLate(response, fault.delayMs, isCarriedOut(fault), carryOut);
   const answer = isCarriedOut(fault)
     ? carryOut()
-    : refuse({ code: 'EF01002', message: 'nothing was done', httpStatus: 200 });
+    : refuse({ code: 'EF01002', message: 'the task was not carried out', httpStatus: 200 });
   switch (fault.kind) {
     case 'hang':
       if (!response.destroyed) await once(response, 'close');
@@ -56,17 +54,11 @@ export async function bite({ fault, via, response, carryOut, refuse }: Bite): Pr
     case 'status_503': {
       const status = fault.kind === 'status_500' ? 500 : 503;
       if (fault.envelope === true) {
-        return sendAnswer(
-          response,
-          refuse({ code: 'EF01002', message: 'internal error', httpStatus: status }),
-        );
+        const refusal = { code: 'EF01002', message: 'internal error', httpStatus: status };
+        return sendAnswer(response, refuse(refusal));
       }
-      return sendText(
-        response,
-        status,
-        'text/plain',
-        status === 500 ? 'Internal Server Error' : 'Unavailable',
-      );
+      const text = status === 500 ? 'Internal Server Error' : 'Unavailable';
+      return sendText(response, status, 'text/plain', text);
     }
     case 'status_429':
       response.setHeader('retry-after', String(fault.retryAfter ?? 1));
@@ -75,30 +67,24 @@ export async function bite({ fault, via, response, carryOut, refuse }: Bite): Pr
     case 'cut_xml':
       return sendCut(response, answer, fault);
     case 'html':
-      return sendText(
-        response,
-        200,
-        'text/html',
-        '<!doctype html><title>Maintenance</title><p>Back soon.</p>',
-      );
+      return sendText(response, 200, 'text/html', MAINTENANCE_PAGE);
     case 'redirect_307':
       response.setHeader('location', fault.location ?? '/elsewhere');
       return sendText(response, 307, 'text/plain', 'Temporary Redirect');
     case 'trickle':
-      return trickle(response, answer, fault.everyMs ?? TRICKLE_MS);
+      return sendSlowly(response, answer, fault.everyMs ?? TRICKLE_MS);
     case 'huge':
       return sendHuge(response, answer, via, fault.bytes ?? HUGE_BYTES);
     case 'doctype':
-      return unreadable(sendAnswer(response, { ...answer, body: addDoctype(answer.body) }));
+      return clearCode(sendAnswer(response, { ...answer, body: addDoctype(answer.body) }));
     case 'wrong_type':
-      return unreadable(sendAnswer(response, { ...answer, httpStatus: 200, body: WRONG_TYPE[via] }));
+      return clearCode(sendAnswer(response, { ...answer, httpStatus: 200, body: WRONG_TYPE[via] }));
     case 'other_status':
       return sendAnswer(response, replaceStatus(answer, fault));
-    case 'refuse':
-      return sendAnswer(
-        response,
-        refuse({ code: fault.code, message: fault.text, httpStatus: fault.httpStatus }),
-      );
+    case 'refuse': {
+      const { code, text, httpStatus } = fault;
+      return sendAnswer(response, refuse({ code, message: text, httpStatus }));
+    }
     case 'rdap_not_found':
       return sendAnswer(response, refuse({ code: '404', message: 'not found', httpStatus: 404 }));
     case 'rdap_wrong_date': {
@@ -116,13 +102,17 @@ const WRONG_TYPE: Record<RequestInterface, string> = {
 
 /** The sandbox always formats the status in the same way, so its first code and type can be found in the text. */
 function replaceStatus(answer: Answer, { code, type }: { code?: string; type?: string }): Answer {
-  const put = (body: string, name: string, value: string | undefined): string =>
+  const replaceField = (body: string, name: string, value: string | undefined): string =>
     value === undefined
       ? body
       : body
           .replace(new RegExp(`("status":\\{[^}]*"${name}":")[^"]*`), `$1${value}`)
           .replace(new RegExp(`(<status>.*<${name}>)[^<]*`), `$1${value}`);
-  return { ...answer, body: put(put(answer.body, 'code', code), 'type', type), code: code ?? answer.code };
+  return {
+    ...answer,
+    body: replaceField(replaceField(answer.body, 'code', code), 'type', type),
+    code: code ?? answer.code,
+  };
 }
 
 function addDoctype(xml: string): string {
@@ -130,7 +120,7 @@ function addDoctype(xml: string): string {
   return xml.replace(/^(<\?xml[^>]*\?>)?/, (declaration) => `${declaration}${doctype}`);
 }
 
-function unreadable(sent: SentResponse): SentResponse {
+function clearCode(sent: SentResponse): SentResponse {
   return { ...sent, code: null };
 }
 
@@ -141,12 +131,12 @@ function sendText(response: ServerResponse, httpStatus: number, type: string, bo
 async function sendLate(
   response: ServerResponse,
   delayMs: number,
-  carriedOutFirst: boolean,
+  isCarriedOutFirst: boolean,
   carryOut: () => Answer,
 ): Promise<SentResponse> {
-  const first = carriedOutFirst ? carryOut() : undefined;
-  await pause(delayMs, closing(response));
-  return response.destroyed ? { status: null, code: null } : sendAnswer(response, first ?? carryOut());
+  const answer = isCarriedOutFirst ? carryOut() : undefined;
+  await waitUnlessClosed(delayMs, createCloseSignal(response));
+  return response.destroyed ? { status: null, code: null } : sendAnswer(response, answer ?? carryOut());
 }
 
 function sendCut(
@@ -154,22 +144,22 @@ function sendCut(
   answer: Answer,
   fault: { bytes?: number; abrupt?: boolean },
 ): SentResponse {
-  const whole = Buffer.from(answer.body);
-  const part = whole.subarray(0, fault.bytes ?? Math.floor(whole.length / 2));
-  const length = fault.abrupt === true ? whole.length : part.length;
+  const body = Buffer.from(answer.body);
+  const part = body.subarray(0, fault.bytes ?? Math.floor(body.length / 2));
+  const length = fault.abrupt === true ? body.length : part.length;
   response.writeHead(answer.httpStatus, { ...answer.headers, 'content-length': length });
   if (fault.abrupt === true) response.write(part, () => response.socket?.destroy());
   else response.end(part);
   return { status: answer.httpStatus, code: null };
 }
 
-async function trickle(response: ServerResponse, answer: Answer, everyMs: number): Promise<SentResponse> {
-  const whole = Buffer.from(answer.body);
-  const closed = closing(response);
-  response.writeHead(answer.httpStatus, { ...answer.headers, 'content-length': whole.length });
-  for (let sent = 0; sent < whole.length && !closed.aborted; sent += 1) {
-    response.write(whole.subarray(sent, sent + 1));
-    await pause(everyMs, closed);
+async function sendSlowly(response: ServerResponse, answer: Answer, everyMs: number): Promise<SentResponse> {
+  const body = Buffer.from(answer.body);
+  const closed = createCloseSignal(response);
+  response.writeHead(answer.httpStatus, { ...answer.headers, 'content-length': body.length });
+  for (let sent = 0; sent < body.length && !closed.aborted; sent += 1) {
+    response.write(body.subarray(sent, sent + 1));
+    await waitUnlessClosed(everyMs, closed);
   }
   response.end();
   return { status: answer.httpStatus, code: closed.aborted ? null : answer.code };
@@ -181,32 +171,30 @@ async function sendHuge(
   via: RequestInterface,
   bytes: number,
 ): Promise<SentResponse> {
-  const closed = closing(response);
+  const closed = createCloseSignal(response);
   response.writeHead(answer.httpStatus, answer.headers);
   response.write(via === 'xml' ? '<response><padding>' : '{"padding":"');
   for (let sent = 0; sent < bytes && !closed.aborted; sent += HUGE_CHUNK.length) {
     if (!response.write(HUGE_CHUNK)) {
-      await once(response, 'drain', { signal: closed }).catch(unlessClosed(closed));
+      await once(response, 'drain', { signal: closed }).catch(ignoreIfClosed(closed));
     }
   }
   response.end(via === 'xml' ? '</padding></response>' : '"}');
   return { status: answer.httpStatus, code: null };
 }
 
-/** A signal that aborts when the client has disconnected. */
-function closing(response: ServerResponse): AbortSignal {
-  const closed = new AbortController();
-  if (response.destroyed) closed.abort();
-  else response.once('close', () => closed.abort());
-  return closed.signal;
+function createCloseSignal(response: ServerResponse): AbortSignal {
+  const controller = new AbortController();
+  if (response.destroyed) controller.abort();
+  else response.once('close', () => controller.abort());
+  return controller.signal;
 }
 
-/** Waits, but only until the client disconnects. */
-async function pause(ms: number, closed: AbortSignal): Promise<void> {
-  await delay(ms, undefined, { signal: closed }).catch(unlessClosed(closed));
+async function waitUnlessClosed(ms: number, closed: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal: closed }).catch(ignoreIfClosed(closed));
 }
 
-function unlessClosed(closed: AbortSignal): (error: unknown) => void {
+function ignoreIfClosed(closed: AbortSignal): (error: unknown) => void {
   return (error) => {
     if (!closed.aborted) throw error;
   };

@@ -40,8 +40,8 @@ export type Fault = FaultBase &
         readonly kind: 'status_429';
         readonly retryAfter?: number | string;
       }
-    | /** The right answer, cut after `bytes` (half). `abrupt`: the length announced is the whole one, and the
-     * connection is lost. Default: carried out. */ {
+    | /** The correct response, cut after `bytes` (half). With `abrupt`, the announced length is that of the whole
+     * response, and the connection is lost. Default: carried out. */ {
         readonly kind: 'cut_json' | 'cut_xml';
         readonly bytes?: number;
         readonly abrupt?: boolean;
@@ -59,7 +59,7 @@ export type Fault = FaultBase &
         readonly kind: 'huge';
         readonly bytes?: number;
       }
-    | /** XML only: the correct response after a document type. Default: carried out. */ {
+    | /** XML only: the correct response with a DOCTYPE. Default: carried out. */ {
         readonly kind: 'doctype';
       }
     | /** The correct response after `delayMs`. Default: carried out immediately. */ {
@@ -67,7 +67,7 @@ export type Fault = FaultBase &
         readonly delayMs: number;
       }
     | /** A readable response with wrong types. Default: carried out. */ { readonly kind: 'wrong_type' }
-    | /** The correct response with another status code or type. Default: carried out. */ {
+    | /** The correct response with a different status code or type. Default: carried out. */ {
         readonly kind: 'other_status';
         readonly code?: string;
         readonly type?: string;
@@ -79,14 +79,14 @@ export type Fault = FaultBase &
         /** Default: 400 over JSON, 200 over XML. */
         readonly httpStatus?: number;
       }
-    | /** RDAP only: no such domain, or an expiry that isn’t a date. */ {
+    | /** RDAP only: no such domain, or an invalid expiry date. */ {
         readonly kind: 'rdap_not_found' | 'rdap_wrong_date';
       }
   );
 
 export type FaultKind = Fault['kind'];
 
-const CARRIED_OUT: Record<FaultKind, boolean> = {
+const CARRIED_OUT_BY_DEFAULT: Record<FaultKind, boolean> = {
   hang: false,
   drop_before: false,
   drop_after: true,
@@ -119,8 +119,8 @@ const INTERFACES: Partial<Record<FaultKind, readonly RequestInterface[]>> = {
 };
 
 export function isCarriedOut(fault: Fault): boolean {
-  if (fault.kind === 'drop_before' || fault.kind === 'drop_after') return CARRIED_OUT[fault.kind];
-  return fault.carriedOut ?? CARRIED_OUT[fault.kind];
+  if (fault.kind === 'drop_before' || fault.kind === 'drop_after') return CARRIED_OUT_BY_DEFAULT[fault.kind];
+  return fault.carriedOut ?? CARRIED_OUT_BY_DEFAULT[fault.kind];
 }
 
 /** The properties of a request that a fault can match. */
@@ -134,10 +134,10 @@ export interface FaultTarget {
 
 /** If several active faults match a request, the first one is applied. */
 export class Faults {
-  #faults: { readonly fault: Fault; left: number }[] = [];
+  #faults: { readonly fault: Fault; remaining: number }[] = [];
 
   set(fault: Fault): void {
-    this.#faults.push({ fault, left: fault.times ?? Number.POSITIVE_INFINITY });
+    this.#faults.push({ fault, remaining: fault.times ?? Number.POSITIVE_INFINITY });
   }
 
   clear(): void {
@@ -145,20 +145,20 @@ export class Faults {
   }
 
   list(): readonly Fault[] {
-    return this.#faults.map((one) => one.fault);
+    return this.#faults.map((entry) => entry.fault);
   }
 
-  /** The fault for this request. Counts as one use. */
+  /** Returns the fault for this request, and counts it as used once. */
   take(target: FaultTarget): Fault | undefined {
-    const found = this.#faults.find((one) => fits(one.fault, target));
-    if (found === undefined) return undefined;
-    found.left -= 1;
-    if (found.left <= 0) this.#faults = this.#faults.filter((one) => one !== found);
-    return found.fault;
+    const match = this.#faults.find((entry) => matchesTarget(entry.fault, target));
+    if (match === undefined) return undefined;
+    match.remaining -= 1;
+    if (match.remaining <= 0) this.#faults = this.#faults.filter((entry) => entry !== match);
+    return match.fault;
   }
 }
 
-function fits({ kind, match = {} }: Fault, target: FaultTarget): boolean {
+function matchesTarget({ kind, match = {} }: Fault, target: FaultTarget): boolean {
   return (
     (INTERFACES[kind]?.includes(target.interface) ?? true) &&
     (match.interface === undefined || match.interface === target.interface) &&

@@ -8,13 +8,12 @@ export interface Incoming {
   readonly method: string;
   /** As sent: percent-encoded, without the query. */
   readonly path: string;
-  /** The query without its question mark. */
   readonly query: URLSearchParams;
   readonly headers: IncomingMessage['headers'];
   readonly body: Uint8Array;
 }
 
-/** A request that an interface has parsed. `run` carries it out, and also returns refusals. */
+/** A request that an interface has parsed. `run` carries it out or returns a refusal. */
 export interface Plan {
   readonly task: SandboxTask | null;
   /** The domain, redirect source, contact id or user that the request is about. */
@@ -25,12 +24,11 @@ export interface Plan {
   readonly run: () => Answer;
 }
 
-const BODY_LIMIT = 1024 * 1024;
+const MAX_BODY_BYTES = 1024 * 1024;
 
 /**
- * Reads the body.
- * @throws {Refusal} 413 if it is longer than 1 MB
- * @throws the connection's error if it ends too early
+ * @throws {Refusal} 413 if the body is longer than 1 MB
+ * @throws the connection's error if the connection ends before the body does
  */
 export async function readBody(request: IncomingMessage): Promise<Uint8Array> {
   const chunks: Buffer[] = [];
@@ -38,7 +36,7 @@ export async function readBody(request: IncomingMessage): Promise<Uint8Array> {
   for await (const chunk of request) {
     if (!Buffer.isBuffer(chunk)) continue;
     size += chunk.length;
-    if (size > BODY_LIMIT) throw new Refusal('malformed', 'the body is larger than 1 MB', 413);
+    if (size > MAX_BODY_BYTES) throw new Refusal('malformed', 'the body is larger than 1 MB', 413);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
@@ -56,7 +54,7 @@ export function bodyText(body: Uint8Array): string {
 /** @throws {Refusal} 415 unless the content type is one of `types`; UTF-8 is the only charset allowed */
 export function checkContentType(incoming: Incoming, types: readonly string[]): void {
   const [type = '', ...parameters] = (incoming.headers['content-type'] ?? '').toLowerCase().split(/\s*;\s*/);
-  if (!types.includes(type) || parameters.some((one) => !/^charset="?utf-8"?$/.test(one))) {
-    throw new Refusal('malformed', `content-type: ${types.join(' or ')} is needed`, 415);
+  if (!types.includes(type) || parameters.some((parameter) => !/^charset="?utf-8"?$/.test(parameter))) {
+    throw new Refusal('malformed', `content-type: must be ${types.join(' or ')}`, 415);
   }
 }

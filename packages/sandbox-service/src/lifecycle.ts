@@ -2,8 +2,8 @@ import { addYears, DAY } from './clock.ts';
 import type { DomainRecord } from './model.ts';
 
 /**
- * The lifecycle of a domain (service API, Domain lifecycle in the .rest zone, and Limits). Pure. Other zones have the
- * same periods in the sandbox, because no other profile is documented.
+ * See “Domain lifecycle in the .rest zone” and “Limits” in the service's API documentation. All zones of the sandbox have
+ * these periods, because no other zone's profile is documented.
  */
 
 const TRANSFER_DAYS = 5;
@@ -33,31 +33,31 @@ export function isTransferLocked(domain: DomainRecord, now: number): boolean {
  * @returns the domain at `now` (the same object if nothing happened), or undefined if it has been released
  */
 export function settleDomain(domain: DomainRecord, now: number): DomainRecord | undefined {
-  let settled = domain;
-  const transfer = settled.pendingTransfer;
+  let current = domain;
+  const transfer = current.pendingTransfer;
   if (transfer !== undefined && now >= transfer.completesAt) {
-    const { pendingTransfer: _, ...kept } = settled;
-    const { completesAt, ...holder } = transfer;
-    settled = {
+    const { pendingTransfer: _, ...kept } = current;
+    const { completesAt, ...newHolder } = transfer;
+    current = {
       ...kept,
-      ...holder,
-      expires: cappedRenewal(settled.expires, completesAt),
+      ...newHolder,
+      expires: renewOneYear(current.expires, completesAt),
       updated: completesAt,
       transferredAt: completesAt,
     };
   }
-  if (settled.deletedAt !== undefined) {
-    const released = settled.deletedAt + (REDEMPTION_DAYS + PENDING_DELETE_DAYS) * DAY;
-    return now < released ? settled : undefined;
+  if (current.deletedAt !== undefined) {
+    const releasedAt = current.deletedAt + (REDEMPTION_DAYS + PENDING_DELETE_DAYS) * DAY;
+    return now < releasedAt ? current : undefined;
   }
-  while (now >= settled.expires + AUTO_RENEW_GRACE_DAYS * DAY) {
-    settled = { ...settled, expires: addYears(settled.expires, 1) };
+  while (now >= current.expires + AUTO_RENEW_GRACE_DAYS * DAY) {
+    current = { ...current, expires: addYears(current.expires, 1) };
   }
-  return settled;
+  return current;
 }
 
-/** A transfer renews by one year, but not beyond the longest period. */
-function cappedRenewal(expires: number, now: number): number {
+/** Returns the expiry after a transfer, which renews by one year but not beyond the maximum period. */
+function renewOneYear(expires: number, now: number): number {
   return Math.max(expires, Math.min(addYears(expires, 1), addYears(now, MAX_YEARS)));
 }
 

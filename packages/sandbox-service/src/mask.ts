@@ -1,11 +1,8 @@
-/** Removes secrets from the request log. */
-
 export const MASK = '[secret]';
 
 const SECRET_NAMES = new Set(['password', 'auth', 'token', 'hash', 'authinfo', 'totpsecret']);
 const SECRET_HEADERS = new Set(['authorization', 'proxy-authorization', 'cookie', 'x-service-sessionid']);
 
-/** Replaces the values of secret keys in a parsed JSON body. */
 export function maskJson(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(maskJson);
   if (typeof value !== 'object' || value === null) return value;

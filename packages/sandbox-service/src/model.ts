@@ -115,7 +115,6 @@ const preregSchema = z.strictObject({
 });
 export type PreregRecord = z.infer<typeof preregSchema>;
 
-/** A chargeable task that was carried out. */
 const chargeSchema = z.strictObject({
   at: z.number(),
   task: z.enum(['domain.create', 'domain.transfer', 'domain.renew', 'domain.restore']),

@@ -20,28 +20,28 @@ export async function loadState(file: string): Promise<StateData | undefined> {
   try {
     return stateSchema.parse(JSON.parse(text));
   } catch (error) {
-    throw new Error(`${file} is not a sandbox's state; remove it to start afresh`, { cause: error });
+    throw new Error(`${file} is not a sandbox's state; remove it to start over`, { cause: error });
   }
 }
 
 /**
- * Saves the state to a file, shortly after each change and on request. After a crash, the file is either the old one or
- * the new one.
+ * Saves the state to a file, shortly after each change and on request. After a crash, the file has either the
+ * old or the new state.
  */
 export class StateFile {
   readonly #file: string;
-  readonly #read: () => StateData;
+  readonly #getState: () => StateData;
   #timer: NodeJS.Timeout | undefined;
-  #dirty = false;
-  #writing: Promise<void> = Promise.resolve();
+  #hasUnsavedChanges = false;
+  #pendingWrite: Promise<void> = Promise.resolve();
 
-  constructor(file: string, read: () => StateData) {
+  constructor(file: string, getState: () => StateData) {
     this.#file = file;
-    this.#read = read;
+    this.#getState = getState;
   }
 
   changed(): void {
-    this.#dirty = true;
+    this.#hasUnsavedChanges = true;
     // If a write fails, the next change retries it, and the last flush reports the error.
     this.#timer ??= setTimeout(() => this.flush().catch(() => undefined), DEBOUNCE_MS);
   }
@@ -53,22 +53,22 @@ export class StateFile {
   flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#writing = this.#writing.catch(() => undefined).then(() => this.#write());
-    return this.#writing;
+    this.#pendingWrite = this.#pendingWrite.catch(() => undefined).then(() => this.#write());
+    return this.#pendingWrite;
   }
 
   async #write(): Promise<void> {
-    if (!this.#dirty) return;
-    this.#dirty = false;
-    const draft = `${this.#file}.${randomUUID()}`;
+    if (!this.#hasUnsavedChanges) return;
+    this.#hasUnsavedChanges = false;
+    const temporaryFile = `${this.#file}.${randomUUID()}`;
     try {
       await mkdir(dirname(this.#file), { recursive: true });
-      await writeDurably(draft, JSON.stringify(this.#read()));
-      await rename(draft, this.#file);
+      await writeDurably(temporaryFile, JSON.stringify(this.#getState()));
+      await rename(temporaryFile, this.#file);
     } catch (error) {
-      this.#dirty = true;
+      this.#hasUnsavedChanges = true;
       // An error here must not hide the first one.
-      await rm(draft, { force: true }).catch(() => undefined);
+      await rm(temporaryFile, { force: true }).catch(() => undefined);
       throw new Error(`keeping the sandbox's state in ${this.#file}`, { cause: error });
     }
   }

@@ -1,25 +1,25 @@
-/* Variants of records, as real registries format them. All of them have the same facts. */
+/* Variants of a record, as real registries format them. All variants have the same content. */
 
 type Members = Readonly<Record<string, unknown>>;
 
-const isText = (value: unknown): value is string => typeof value === 'string';
-const textsOf = (value: unknown): readonly string[] => (Array.isArray(value) ? value.filter(isText) : []);
+const isString = (value: unknown): value is string => typeof value === 'string';
+const stringsOf = (value: unknown): readonly string[] => (Array.isArray(value) ? value.filter(isString) : []);
 const objectsOf = (value: unknown): readonly Members[] =>
-  Array.isArray(value) ? value.filter((each) => typeof each === 'object' && each !== null) : [];
+  Array.isArray(value) ? value.filter((item) => typeof item === 'object' && item !== null) : [];
 const toEppStatus = (status: string) =>
   status === 'active' ? 'ok' : status.replace(/ (\w)/g, (_, letter: string) => letter.toUpperCase());
 
-const mapStatuses = (write: (status: string) => string) => (record: Members) => ({
+const mapStatuses = (format: (status: string) => string) => (record: Members) => ({
   ...record,
-  ...(Array.isArray(record['status']) && { status: textsOf(record['status']).map(write) }),
+  ...(Array.isArray(record['status']) && { status: stringsOf(record['status']).map(format) }),
 });
-const withEvents = (write: (events: readonly Members[]) => readonly unknown[]) => (record: Members) => ({
+const mapEvents = (format: (events: readonly Members[]) => readonly unknown[]) => (record: Members) => ({
   ...record,
-  events: write(objectsOf(record['events'])),
+  events: format(objectsOf(record['events'])),
 });
-const withNameservers = (write: (host: string) => unknown) => (record: Members) => ({
+const mapNameservers = (format: (host: string) => unknown) => (record: Members) => ({
   ...record,
-  nameservers: objectsOf(record['nameservers']).map(({ ldhName }) => write(String(ldhName))),
+  nameservers: objectsOf(record['nameservers']).map(({ ldhName }) => format(String(ldhName))),
 });
 
 export const RECORD_FORMS: readonly ((record: Members) => Members)[] = [
@@ -33,25 +33,25 @@ export const RECORD_FORMS: readonly ((record: Members) => Members)[] = [
   mapStatuses((status) => status.toUpperCase().replaceAll(' ', '_')),
   mapStatuses((status) => status.replaceAll(' ', '-')),
   (record) => {
-    const [only, ...more] = textsOf(record['status']);
+    const [only, ...more] = stringsOf(record['status']);
     return only === undefined || more.length > 0 ? record : { ...record, status: only };
   },
-  withEvents((events) =>
+  mapEvents((events) =>
     events.map(({ eventAction, ...event }) => ({
       eventAction: String(eventAction).toUpperCase().replaceAll(' ', '_'),
       ...event,
     })),
   ),
-  withEvents((events) => [
+  mapEvents((events) => [
     'none',
     { eventAction: 'expiration', eventDate: 'never' },
     ...events,
     { eventAction: 'expiration', eventDate: null },
     { eventAction: 'locked' },
   ]),
-  withEvents((events) => events.toReversed()),
-  withNameservers((host) => `${host.toUpperCase()}.`),
-  withNameservers((host) => ({
+  mapEvents((events) => events.toReversed()),
+  mapNameservers((host) => `${host.toUpperCase()}.`),
+  mapNameservers((host) => ({
     objectClassName: 'nameserver',
     ldhName: host.toUpperCase(),
     ipAddresses: 'none',

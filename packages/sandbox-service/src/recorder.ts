@@ -7,7 +7,6 @@ import type { SandboxTask } from './tasks.ts';
 
 /** A request to the sandbox. Secrets are masked: the authorization, sessions, passwords, tokens and auth codes. */
 export interface RecordedRequest {
-  /** Starts at 1. */
   readonly n: number;
   /** When the last byte arrived: real time in milliseconds since the epoch. */
   readonly at: number;
@@ -22,10 +21,8 @@ export interface RecordedRequest {
   readonly user: string | null;
   readonly context: number | null;
   readonly headers: Readonly<Record<string, string>>;
-  /** Parsed if possible, with secrets masked. */
   readonly body: unknown;
   readonly task: SandboxTask | null;
-  /** The domain, redirect source, contact id or user that the request is about. */
   readonly name: string | null;
   /** Whether the service carried it out. False while it is running, or if a fault occurred first. */
   readonly carriedOut: boolean;
@@ -43,9 +40,8 @@ export interface RequestFilter {
   readonly name?: string;
 }
 
-const KEPT = 10_000;
+const MAX_REQUESTS = 10_000;
 
-/** The last 10,000 requests. */
 export class Recorder {
   readonly #requests: RecordedRequest[] = [];
   readonly #listeners = new Set<(request: RecordedRequest) => void>();
@@ -55,7 +51,6 @@ export class Recorder {
     return this.#requests;
   }
 
-  /** Calls the listener when a request has been read, and again with the same `n` when it has been answered. */
   onRequest(listener: (request: RecordedRequest) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -63,10 +58,10 @@ export class Recorder {
 
   requestsFor(filter: RequestFilter): RecordedRequest[] {
     return this.#requests.filter(
-      (one) =>
-        (filter.ctid === undefined || filter.ctid === one.ctid) &&
-        (filter.task === undefined || filter.task === one.task) &&
-        (filter.name === undefined || filter.name === one.name),
+      (request) =>
+        (filter.ctid === undefined || filter.ctid === request.ctid) &&
+        (filter.task === undefined || filter.task === request.task) &&
+        (filter.name === undefined || filter.name === request.name),
     );
   }
 
@@ -74,8 +69,8 @@ export class Recorder {
     this.#count += 1;
     const recorded = { n: this.#count, ...request };
     this.#requests.push(recorded);
-    if (this.#requests.length > KEPT) this.#requests.shift();
-    this.#tell(recorded);
+    if (this.#requests.length > MAX_REQUESTS) this.#requests.shift();
+    this.#notify(recorded);
     return recorded;
   }
 
@@ -85,28 +80,27 @@ export class Recorder {
     if (request === undefined) return;
     const updated = { ...request, ...changes };
     this.#requests[index] = updated;
-    this.#tell(updated);
+    this.#notify(updated);
   }
 
-  #tell(request: RecordedRequest): void {
+  #notify(request: RecordedRequest): void {
     for (const listener of this.#listeners) listener(request);
   }
 }
 
-/** The log entry of a request before it is handled. */
 export function describeRequest(
-  via: RecordedRequest['interface'],
+  interfaceName: RecordedRequest['interface'],
   { method, path, query, headers }: Incoming,
   { task, name, claim, loggedBody }: Plan,
   sessions: Sessions,
 ): Omit<RecordedRequest, 'n' | 'at'> {
   return {
-    interface: via,
+    interface: interfaceName,
     method,
     path,
     query: Object.fromEntries([...new Set(query.keys())].map((key) => [key, query.getAll(key)])),
     ctid: query.get('ctid'),
-    ...describeClaim(claim, via, sessions),
+    ...describeClaim(claim, interfaceName, sessions),
     headers: maskHeaders(headers),
     body: loggedBody,
     task,
@@ -121,7 +115,7 @@ export function describeRequest(
 
 function describeClaim(
   claim: Claim | null,
-  via: RecordedRequest['interface'],
+  interfaceName: RecordedRequest['interface'],
   sessions: Sessions,
 ): Pick<RecordedRequest, 'way' | 'user' | 'context'> {
   switch (claim?.way) {
@@ -132,7 +126,10 @@ function describeClaim(
     case 'trusted_application':
       return { way: claim.way, user: claim.uuid, context: null };
     case 'session': {
-      const session = via === 'json' || via === 'xml' ? sessions.find(claim.id, via) : undefined;
+      const session =
+        interfaceName === 'json' || interfaceName === 'xml'
+          ? sessions.find(claim.id, interfaceName)
+          : undefined;
       return { way: claim.way, user: session?.user ?? null, context: session?.context ?? null };
     }
   }

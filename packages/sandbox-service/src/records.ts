@@ -2,8 +2,6 @@ import { SANDBOX_NAMESERVERS } from './accounts.ts';
 import { DAY } from './clock.ts';
 import type { DomainRecord, UserRecord } from './model.ts';
 
-/** Creates ordinary domains and users. Only values that differ must be given. */
-
 export const SEED_GROUP = 'steward';
 
 export type DomainSeed = Pick<DomainRecord, 'name' | 'context'> & Partial<DomainRecord>;

@@ -1,13 +1,11 @@
 /**
  * A request that the sandbox refuses.
  *
- * The error codes of the .rest zone are documented without their meaning. The HTTP status and body of a failed request
- * aren't documented (service API, Errors). So the sandbox itself assigns codes, HTTP statuses and sentences to
- * problems. The response is an ordinary envelope. Its status has one of the listed codes, a sentence that says what is
- * wrong, and the type ERROR.
+ * The service's API documentation (“Errors”) lists the error codes of the .rest zone without their meaning, and doesn't
+ * describe the HTTP status and body of a failed request. So the sandbox itself assigns codes and statuses to problems.
  */
 
-/** Documented error codes, by the problem for which the sandbox uses them. */
+/** Documented error codes, by kind of problem. */
 const CODES = {
   malformed: 'EF01002',
   unauthenticated: 'EF00803',

@@ -1,4 +1,3 @@
-/** Changes to the public record of a name. */
 export interface RegistryPatch {
   readonly registrar?: { readonly ianaId: string; readonly name: string };
   readonly statuses?: readonly string[];
@@ -26,7 +25,6 @@ export class RegistryScript {
     this.#patches.set(name, { ...this.#patches.get(name), ...patch });
   }
 
-  /** Removes all changes of a name's record. */
   clear(name: string): void {
     this.#patches.delete(name);
   }
@@ -36,7 +34,7 @@ export class RegistryScript {
   }
 }
 
-/** The entities of a record for a patch (RFC 9083, section 5.1). */
+/** Formats entities as in RFC 9083, section 5.1. */
 export function entitiesOf({ registrar, owner }: RegistryPatch): readonly unknown[] {
   return [
     ...(registrar === undefined
@@ -47,7 +45,7 @@ export function entitiesOf({ registrar, owner }: RegistryPatch): readonly unknow
             roles: ['registrar'],
             handle: registrar.ianaId,
             publicIds: [{ type: 'IANA Registrar ID', identifier: registrar.ianaId }],
-            vcardArray: card([['fn', registrar.name]]),
+            vcardArray: createVCard([['fn', registrar.name]]),
           },
         ]),
     ...(owner === undefined
@@ -58,8 +56,8 @@ export function entitiesOf({ registrar, owner }: RegistryPatch): readonly unknow
             roles: ['registrant'],
             vcardArray:
               owner === 'redacted'
-                ? card([['fn', 'REDACTED FOR PRIVACY']])
-                : card([
+                ? createVCard([['fn', 'REDACTED FOR PRIVACY']])
+                : createVCard([
                     ['fn', owner.name],
                     ['org', owner.organization],
                   ]),
@@ -68,7 +66,7 @@ export function entitiesOf({ registrar, owner }: RegistryPatch): readonly unknow
   ];
 }
 
-function card(fields: readonly (readonly [field: string, value: string])[]): unknown {
+function createVCard(fields: readonly (readonly [field: string, value: string])[]): unknown {
   const properties = fields.map(([field, value]) => [field, {}, 'text', value]);
   return ['vcard', [['version', {}, 'text', '4.0'], ...properties]];
 }

@@ -9,7 +9,7 @@ import { RECORD_FORMS } from './record-forms.ts';
  * the seed, the path and the number of earlier requests for the path. It doesn't depend on concurrent requests.
  */
 
-/** The form of responses: chosen by a seed, or the documented form. */
+/** Without a seed, responses have the documented form. */
 export interface Rudeness {
   seed: number | undefined;
 }
@@ -23,38 +23,39 @@ const CODINGS = [
   ['deflate', deflateSync],
   ['br', brotliCompressSync],
 ] as const;
-/** Has more digits than a double can represent. */
+/** A double can't represent this number. */
 const LONG_NUMBER = '12345678901234567890';
 
-/** Numbers in [0, 1). They are always the same for the same seed and subject. */
+/** Returns a generator of numbers in [0, 1) that are always the same for the same seed and subject. */
 export function numbersOf(seed: number, subject: string): () => number {
-  let n = 0;
+  let count = 0;
   return () => {
-    n += 1;
-    return createHash('sha256').update(`${seed} ${subject} ${n}`).digest().readUInt32BE(0) / 2 ** 32;
+    count += 1;
+    return createHash('sha256').update(`${seed} ${subject} ${count}`).digest().readUInt32BE(0) / 2 ** 32;
   };
 }
 
 /** @param asked number of earlier requests for this path */
 export function rudely(
   answer: Answer,
-  via: RequestInterface | 'unknown',
+  interfaceName: RequestInterface | 'unknown',
   { seed, path, asked }: { readonly seed: number; readonly path: string; readonly asked: number },
 ): RudeAnswer {
-  const random = numbersOf(seed, `${via} ${path} ${asked}`);
-  const isLikely = () => random() < 0.5;
+  const random = numbersOf(seed, `${interfaceName} ${path} ${asked}`);
+  const flipCoin = () => random() < 0.5;
   let body = answer.body;
   let encoding: BufferEncoding = 'utf8';
   const headers: Record<string, string> = { ...answer.headers };
-  if (via === 'xml' && isLikely() && isLatin(body)) {
+  if (interfaceName === 'xml' && flipCoin() && isWindows1252(body)) {
     encoding = 'latin1';
     body = body.replace('encoding="UTF-8"', 'encoding="windows-1252"');
     headers['content-type'] = 'text/xml';
   }
-  if (via === 'json' && isLikely()) body = addUndocumentedMembers(body);
-  if (via === 'rdap' && isLikely()) body = otherSpelling(body);
+  if (interfaceName === 'json' && flipCoin()) body = addUndocumentedMembers(body);
+  if (interfaceName === 'rdap' && flipCoin()) body = reformatDates(body);
   // A registry uses one form per name, for all requests.
-  if (via === 'rdap' && /\/domain\//.test(path)) body = changeRecordForm(body, numbersOf(seed, path)());
+  if (interfaceName === 'rdap' && /\/domain\//.test(path))
+    body = changeRecordForm(body, numbersOf(seed, path)());
   const bytes = Buffer.from(body, encoding);
   const [coding, compress] = CODINGS[Math.floor(random() * CODINGS.length * 2)] ?? [];
   if (coding === undefined || compress === undefined) return { ...answer, headers, body: bytes };
@@ -62,11 +63,10 @@ export function rudely(
 }
 
 /** Whether the text has the same bytes in ISO 8859-1 and windows-1252. */
-function isLatin(text: string): boolean {
+function isWindows1252(text: string): boolean {
   return /^[\n\r\t\u0020-\u007e\u00a0-\u00ff]*$/.test(text);
 }
 
-/** Adds undocumented members to an object. One of them is a number with many digits. */
 function addUndocumentedMembers(body: string): string {
   return body.replace(/^\{(?=")/, `{"serial":${LONG_NUMBER},"links":[null,{"rel":"self"}],"node":"",`);
 }
@@ -78,7 +78,7 @@ function changeRecordForm(body: string, random: number): string {
   return change === undefined ? body : JSON.stringify(change({ ...record }));
 }
 
-/** Writes dates in lower case, with an offset without a colon. */
-function otherSpelling(body: string): string {
+/** Formats dates in lower case, and offsets without a colon. */
+function reformatDates(body: string): string {
   return body.replace(/"(\d{4}-\d\d-\d\d)T([\d:.]+)Z"/g, '"$1t$2+0000"');
 }

@@ -1,7 +1,7 @@
 import { domainToASCII, domainToUnicode } from 'node:url';
 import { Refusal } from './refusal.ts';
 
-/** The syntax of names (service API, Profile of the .rest zone; general rules for other zones). */
+/* Names in .rest follow “Profile of the .rest zone” in the service's API documentation; others, the general rules. */
 
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 const EMAIL = /^[^\s@<>,;]+@[^\s@<>,;.]+(?:\.[^\s@<>,;.]+)+$/;
@@ -12,11 +12,11 @@ export function checkDomainName(name: string): void {
     throw new Refusal('rule', 'name: a domain name is written in lower-case ASCII (xn--… for other letters)');
   }
   if (labels.length < 2 || name.length > 253) throw new Refusal('rule', `name: ${name} is not a domain name`);
-  const wrong = labels.find((label) => !LABEL.test(label));
-  if (wrong !== undefined) {
+  const invalidLabel = labels.find((label) => !LABEL.test(label));
+  if (invalidLabel !== undefined) {
     throw new Refusal(
       'rule',
-      `name: the label "${wrong}" does not have 1 to 63 letters, digits or inner hyphens`,
+      `name: the label "${invalidLabel}" does not have 1 to 63 letters, digits or inner hyphens`,
     );
   }
   if (isRest(name)) checkRestName(name, labels);

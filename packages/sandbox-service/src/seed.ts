@@ -3,14 +3,14 @@ import { DAY } from './clock.ts';
 import type { DomainRecord, PreregRecord, RedirectRecord, SslContactRecord, StateData } from './model.ts';
 import { domainRecord, SEED_GROUP, type UserSeed, userRecord } from './records.ts';
 
-/** Another customer, for transfers. */
-const ELSEWHERE = 'elsewhere';
+/** The group of another customer, for transfers. */
+const OTHER_GROUP = 'elsewhere';
 
 /** Names, and the number of days until they expire (negative if expired). */
 const NAMED_DOMAINS: readonly (readonly [
   name: string,
   days: number,
-  more?: (now: number) => Partial<DomainRecord>,
+  overrides?: (now: number) => Partial<DomainRecord>,
 ])[] = [
   ['cafe.rest', 23],
   ['bar.rest', 5],
@@ -28,7 +28,7 @@ const MORE_NAMES =
   'harvest juice kitchen ladle lunch mezze noodle olive oven pantry pasta picnic plate ramen saffron soup ' +
   'spoon sushi tapas tavern';
 
-/** The state of a new sandbox. Dates are relative to `now`, so that there are always names that expire soon. */
+/** Dates are relative to `now`, so that there are always names that expire soon. */
 export function seedState(now: number, users: readonly UserSeed[] = []): StateData {
   return {
     version: 1,
@@ -53,20 +53,20 @@ function seedUsers(): UserSeed[] {
 }
 
 function seedDomains(now: number): DomainRecord[] {
-  const named = NAMED_DOMAINS.map(([name, days, more]) =>
-    domainRecord({ name, context: 4, expires: now + days * DAY, ...more?.(now) }, now),
+  const namedDomains = NAMED_DOMAINS.map(([name, days, overrides]) =>
+    domainRecord({ name, context: 4, expires: now + days * DAY, ...overrides?.(now) }, now),
   );
-  const spread = MORE_NAMES.split(' ').map((label, index) =>
+  const moreDomains = MORE_NAMES.split(' ').map((label, index) =>
     domainRecord({ name: `${label}.rest`, context: 4, expires: now + (8 + index * 11) * DAY }, now),
   );
-  const demoSystem = ['cafe.rest', 'try.rest'].map((name, index) =>
+  const demoDomains = ['cafe.rest', 'try.rest'].map((name, index) =>
     domainRecord({ name, context: 1, expires: now + (40 + index * 90) * DAY }, now),
   );
-  const elsewhere = domainRecord(
-    { ...SANDBOX_TRANSFER, context: 4, group: ELSEWHERE, expires: now + 90 * DAY },
+  const transferableDomain = domainRecord(
+    { ...SANDBOX_TRANSFER, context: 4, group: OTHER_GROUP, expires: now + 90 * DAY },
     now,
   );
-  return [...named, ...spread, ...demoSystem, elsewhere];
+  return [...namedDomains, ...moreDomains, ...demoDomains, transferableDomain];
 }
 
 function seedRedirects(now: number): RedirectRecord[] {

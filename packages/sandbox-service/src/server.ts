@@ -45,16 +45,14 @@ export interface SandboxService {
   readonly state: SandboxState;
   readonly sessions: Sessions;
   readonly clock: SandboxClock;
-  /** Changes to the public records. */
   readonly registry: RegistryScript;
   close(): Promise<void>;
 }
 
-/** Starts a sandbox of the domain service on the loopback interface. */
 export async function startSandboxService(options: SandboxServiceOptions = {}): Promise<SandboxService> {
   const clock = createClock(options.now ?? Date.now);
-  const kept = options.stateFile === undefined ? undefined : await loadState(options.stateFile);
-  const data = kept ?? seedState(clock.registry(), options.users);
+  const savedState = options.stateFile === undefined ? undefined : await loadState(options.stateFile);
+  const data = savedState ?? seedState(clock.registry(), options.users);
   const file = options.stateFile === undefined ? undefined : new StateFile(options.stateFile, () => data);
   const state = new SandboxState(data, clock, () => file?.changed());
   const registry = new RegistryScript();
@@ -73,7 +71,7 @@ export async function startSandboxService(options: SandboxServiceOptions = {}): 
   });
   // Another program may be using the port.
   await listen(server, data.port ?? 0).catch(() => listen(server, 0));
-  data.port = portOf(server.address());
+  data.port = requirePort(server.address());
   file?.changed();
   origin = `http://127.0.0.1:${data.port}`;
 
@@ -110,7 +108,7 @@ function listen(server: Server, port: number): Promise<void> {
   });
 }
 
-function portOf(address: string | AddressInfo | null): number {
+function requirePort(address: string | AddressInfo | null): number {
   if (address === null || typeof address === 'string')
     throw new Error('starting the sandbox: it has no port');
   return address.port;

@@ -9,12 +9,12 @@ export interface Session {
   readonly endsAt: number;
 }
 
-/** Lifetime of a session if the login doesn't set one (service API, Limits). */
+/** Used if the login sets no timeout (“Limits” in the service's API documentation). */
 export const DEFAULT_SESSION_MINUTES = 10;
 
 /**
- * Open sessions. A session ends after its lifetime, whether it is used or not, and when the process ends. The session
- * of one interface isn't valid in the other.
+ * A session ends after its lifetime, whether it is used or not, and when the process ends. A session of one interface
+ * isn't valid in the other.
  */
 export class Sessions {
   readonly #sessions = new Map<string, Session>();
@@ -30,9 +30,9 @@ export class Sessions {
     return opened;
   }
 
-  find(id: string, via: Session['interface']): Session | undefined {
+  find(id: string, interfaceName: Session['interface']): Session | undefined {
     const session = this.#sessions.get(id);
-    if (session === undefined || session.interface !== via) return undefined;
+    if (session === undefined || session.interface !== interfaceName) return undefined;
     if (this.#now() < session.endsAt) return session;
     this.#sessions.delete(id);
     return undefined;
@@ -48,6 +48,6 @@ export class Sessions {
   }
 
   count(): number {
-    return [...this.#sessions.values()].filter((one) => this.#now() < one.endsAt).length;
+    return [...this.#sessions.values()].filter((session) => this.#now() < session.endsAt).length;
   }
 }

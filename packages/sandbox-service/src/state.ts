@@ -15,19 +15,19 @@ export interface DomainView extends DomainRecord {
 export class SandboxState {
   readonly data: StateData;
   readonly #clock: SandboxClock;
-  readonly #changed: () => void;
+  readonly #onChanged: () => void;
 
-  constructor(data: StateData, clock: SandboxClock, changed: () => void) {
+  constructor(data: StateData, clock: SandboxClock, onChanged: () => void) {
     this.data = data;
     this.#clock = clock;
-    this.#changed = changed;
+    this.#onChanged = onChanged;
   }
 
   changed(): void {
-    this.#changed();
+    this.#onChanged();
   }
 
-  /** The server transaction id for the next response: `<date>-<app>-<number>`. */
+  /** Server transaction ids have the format `<date>-<app>-<number>`. */
   nextStid(): string {
     const number = this.data.nextTransaction;
     this.data.nextTransaction += 1;
@@ -38,38 +38,40 @@ export class SandboxState {
 
   /** Undefined if nobody holds the name in the context. */
   domain(name: string, context: number): DomainView | undefined {
-    const index = this.data.domains.findIndex((one) => one.name === name && one.context === context);
+    const index = this.data.domains.findIndex(
+      (candidate) => candidate.name === name && candidate.context === context,
+    );
     const record = this.data.domains[index];
     if (record === undefined) return undefined;
-    const settled = settleDomain(record, this.#clock.registry());
-    if (settled === undefined) this.data.domains.splice(index, 1);
-    else this.data.domains[index] = settled;
-    if (settled !== record) this.changed();
-    return settled === undefined ? undefined : this.#view(settled);
+    const current = settleDomain(record, this.#clock.registry());
+    if (current === undefined) this.data.domains.splice(index, 1);
+    else this.data.domains[index] = current;
+    if (current !== record) this.changed();
+    return current === undefined ? undefined : this.#toView(current);
   }
 
   domains(context: number): readonly DomainView[] {
     return this.data.domains
-      .filter((one) => one.context === context)
-      .map((one) => this.domain(one.name, context))
-      .filter((one) => one !== undefined);
+      .filter((record) => record.context === context)
+      .map((record) => this.domain(record.name, context))
+      .filter((record) => record !== undefined);
   }
 
-  /** The holder of a name in public records. Only live contexts count, and the lowest one comes first. */
+  /** The domain that public records show: the one in the lowest live context. */
   publicDomain(name: string): DomainView | undefined {
-    const contexts = this.data.domains.filter((one) => one.name === name && one.context !== 1);
-    const [first] = contexts.map((one) => one.context).sort((a, b) => a - b);
+    const contexts = this.data.domains.filter((record) => record.name === name && record.context !== 1);
+    const [first] = contexts.map((record) => record.context).sort((a, b) => a - b);
     return first === undefined ? undefined : this.domain(name, first);
   }
 
-  #view(record: DomainRecord): DomainView {
+  #toView(record: DomainRecord): DomainView {
     const now = this.#clock.registry();
     return { ...record, status: statusOf(record, now), transferLocked: isTransferLocked(record, now) };
   }
 
   putDomain(record: DomainRecord): void {
     const index = this.data.domains.findIndex(
-      (one) => one.name === record.name && one.context === record.context,
+      (candidate) => candidate.name === record.name && candidate.context === record.context,
     );
     if (index === -1) this.data.domains.push(record);
     else this.data.domains[index] = record;
@@ -80,20 +82,20 @@ export class SandboxState {
   addDomain(seed: DomainSeed): DomainView {
     this.putDomain(domainRecord(seed, this.#clock.registry()));
     const added = this.domain(seed.name, seed.context);
-    if (added === undefined) throw new RangeError(`adding ${seed.name}: it would be released already`);
+    if (added === undefined) throw new RangeError(`adding ${seed.name}: it would already be released`);
     return added;
   }
 
   user(user: string, context: number): UserRecord | undefined {
-    return this.data.users.find((one) => one.user === user && one.context === context);
+    return this.data.users.find((record) => record.user === user && record.context === context);
   }
 
   users(context: number): readonly UserRecord[] {
-    return this.data.users.filter((one) => one.context === context);
+    return this.data.users.filter((record) => record.context === context);
   }
 
   trustedApplication(uuid: string): TrustedApplicationRecord | undefined {
-    return this.data.trustedApplications.find((one) => one.uuid === uuid.toLowerCase());
+    return this.data.trustedApplications.find((record) => record.uuid === uuid.toLowerCase());
   }
 
   /** For tests and demos. By default, adds a user of the seeded group. */
@@ -108,7 +110,9 @@ export class SandboxState {
   }
 
   hasContact(id: number, context: number, group: string): boolean {
-    return this.data.contacts.some((one) => one.id === id && one.context === context && one.group === group);
+    return this.data.contacts.some(
+      (record) => record.id === id && record.context === context && record.group === group,
+    );
   }
 
   get charges(): readonly Charge[] {

@@ -21,10 +21,10 @@ const HOSTS = ['ns1.host.example', 'ns2.host.example'];
 const NEW_HOSTS = ['ns1.newhost.example', 'ns2.newhost.example'];
 const THIEF_HOSTS = ['ns1.thief.example'];
 const LOCKS = ['client transfer prohibited', 'client delete prohibited'];
-const OURS = { ianaId: '9998', name: 'Sandbox Registrar Ltd' };
-const THIEF = { ianaId: '9999', name: 'Elsewhere Registrar Inc.' };
+const OUR_REGISTRAR = { ianaId: '9998', name: 'Sandbox Registrar Ltd' };
+const THIEF_REGISTRAR = { ianaId: '9999', name: 'Elsewhere Registrar Inc.' };
 
-function linesOf(address: string): string[] {
+function buildZoneLines(address: string): string[] {
   return [
     `@ A ${address}`,
     'www A 198.51.100.7',
@@ -34,16 +34,13 @@ function linesOf(address: string): string[] {
   ];
 }
 
-/**
- * The state in which every story starts: the name is locked, at the team's registrar, and delegated to nameservers that
- * answer.
- */
+/** Creates the state in which every story starts: the name is locked, at the team's registrar, and resolves. */
 export async function setUpStory({ service, dns, name }: StoryContext): Promise<void> {
   for (const host of [...HOSTS, ...NEW_HOSTS, ...THIEF_HOSTS]) await dns.addNameserver(host);
-  dns.world.serve(name, HOSTS, linesOf('198.51.100.7'));
+  dns.world.serve(name, HOSTS, buildZoneLines('198.51.100.7'));
   dns.world.delegate(name, HOSTS);
   service.registry.show(name, {
-    registrar: OURS,
+    registrar: OUR_REGISTRAR,
     owner: { name: 'Anna Example', organization: 'Example GmbH' },
     statuses: ['active', ...LOCKS],
     nameServers: HOSTS,
@@ -72,7 +69,7 @@ export function theft({ service, dns, name }: StoryContext): readonly StoryStep[
         const now = service.clock.registry();
         const expires = service.state.publicDomain(name)?.expires ?? now;
         registry.show(name, {
-          registrar: THIEF,
+          registrar: THIEF_REGISTRAR,
           statuses: ['active', ...LOCKS],
           expires: expires + 365 * DAY,
           transferredAt: now,
@@ -83,7 +80,7 @@ export function theft({ service, dns, name }: StoryContext): readonly StoryStep[
       day: 8,
       title: 'The thief’s nameservers answer for it',
       run: () => {
-        dns.world.serve(name, THIEF_HOSTS, linesOf('203.0.113.66'));
+        dns.world.serve(name, THIEF_HOSTS, buildZoneLines('203.0.113.66'));
         dns.world.delegate(name, THIEF_HOSTS);
         registry.show(name, { nameServers: THIEF_HOSTS, owner: 'redacted' });
       },

@@ -31,12 +31,12 @@ import type {
 import { respond } from './response-urls.ts';
 import { readSubmissionAnswer } from './submission.ts';
 
-/** The result of a command: the acknowledgement and the app's response in it. */
 export interface CommandResult extends ActResult {
+  /** The app's response in the acknowledgement. */
   response?: Json;
 }
 
-/** Tells elements with the same action id apart. */
+/** Selects one of several elements with the same action id. */
 export interface ElementSelector {
   /** The value of a button, or of the option chosen in a menu. */
   value?: string;
@@ -58,14 +58,14 @@ export class Actor {
     const core = this.#core;
     const channel = this.#channel(channelId);
     const [command = ''] = text.trim().split(/\s+/, 1);
-    if (!command.startsWith('/')) throw new Error(`a command starts with a slash, this does not: ${command}`);
-    const rest = text.trim().slice(command.length);
+    if (!command.startsWith('/')) throw new Error(`a command must start with a slash: ${command}`);
+    const commandText = text.trim().slice(command.length);
     const triggerId = core.triggers.issue({ userId: this.user.id });
-    const payload = commandPayload(core, this.user, channel, command, rest, triggerId);
+    const payload = commandPayload(core, this.user, channel, command, commandText, triggerId);
     const answer = await core.deliverer.deliver('slash_commands', payload);
     if (!answer.acked) {
-      const why = `${command} failed with the error "${answer.error ?? 'dispatch_failed'}"`;
-      notifyPerson(core, channel.id, this.user.id, why);
+      const message = `${command} failed with the error "${answer.error ?? 'dispatch_failed'}"`;
+      notifyPerson(core, channel.id, this.user.id, message);
     } else if (answer.body !== undefined && answer.body !== '') {
       const place = { channel: channel.id, userId: this.user.id };
       const content = isObject(answer.body) ? answer.body : { text: String(answer.body) };
@@ -76,7 +76,7 @@ export class Actor {
         notifyPerson(core, channel.id, this.user.id, `${command} failed with the error "${error.code}"`);
       }
     }
-    return { ...acted(answer, triggerId), ...(answer.body !== undefined && { response: answer.body }) };
+    return { ...toActResult(answer, triggerId), ...(answer.body !== undefined && { response: answer.body }) };
   }
 
   /** Posts an ordinary message. Apps without the scope to read channels get no event. */
@@ -121,12 +121,8 @@ export class Actor {
     blockId?: string,
   ): Promise<ActResult | undefined> {
     const view = this.#view(target);
-    const placed = pick(
-      view.blocks,
-      actionId,
-      { ...(blockId !== undefined && { blockId }) },
-      `view ${view.id}`,
-    );
+    const selector = blockId === undefined ? {} : { blockId };
+    const placed = findElement(view.blocks, actionId, selector, `view ${view.id}`);
     const state = filled(placed, value, this.#fileOf);
     const changed = setValue(view, placed, state);
     this.#core.state.show(this.user.id, changed);
@@ -146,7 +142,9 @@ export class Actor {
         ({ blockId, actionId }) => blockId === name || actionId === name,
       );
       if (!placed)
-        throw new Error(`view ${view.callback_id || view.id} has no input ${name}; ${listed(view.blocks)}`);
+        throw new Error(
+          `view ${view.callback_id || view.id} has no input ${name}; ${listElements(view.blocks)}`,
+        );
       view = setValue(view, placed, filled(placed, value, this.#fileOf));
     }
     core.state.show(this.user.id, view);
@@ -159,8 +157,7 @@ export class Actor {
   }
 
   /**
-   * Uploads a file, to be used in a file input.
-   *
+   * Uploads a file for a file input.
    * @returns its id
    */
   upload(name: string, content: Uint8Array | string): string {
@@ -169,7 +166,6 @@ export class Actor {
 
   readonly #fileOf = (id: string): JsonObject => privateFile(this.#core, id);
 
-  /** Closes a dialog with its close button. */
   close(target: View | string): void {
     this.#core.state.closeView(this.user.id, this.#view(target).id, false);
   }
@@ -179,21 +175,20 @@ export class Actor {
     const channel = this.#channel(message.channel);
     const triggerId = core.triggers.issue({ userId: this.user.id });
     const payload = messageShortcutPayload(core, this.user, channel, message, callbackId, triggerId);
-    return acted(await core.deliverer.deliver('interactive', payload), triggerId);
+    return toActResult(await core.deliverer.deliver('interactive', payload), triggerId);
   }
 
-  /** A global shortcut has no channel. */
   async globalShortcut(callbackId: string): Promise<ActResult> {
     const core = this.#core;
     const triggerId = core.triggers.issue({ userId: this.user.id });
     const payload = globalShortcutPayload(core, this.user, callbackId, triggerId);
-    return acted(await core.deliverer.deliver('interactive', payload), triggerId);
+    return toActResult(await core.deliverer.deliver('interactive', payload), triggerId);
   }
 
   /** Opens the app's Home tab. If the event is retried, that happens in the background. */
   async openHome(): Promise<ActResult> {
     const event = eventPayload(this.#core, homeOpenedEvent(this.#core, this.user));
-    return acted(await this.#core.deliverer.deliverEvent(event), '');
+    return toActResult(await this.#core.deliverer.deliverEvent(event), '');
   }
 
   /** The topmost view is last. */
@@ -213,16 +208,16 @@ export class Actor {
     );
   }
 
-  async #clickInMessage(given: Message, actionId: string, selector: ElementSelector): Promise<ActResult> {
+  async #clickInMessage(target: Message, actionId: string, selector: ElementSelector): Promise<ActResult> {
     const core = this.#core;
-    const channel = this.#channel(given.channel);
+    const channel = this.#channel(target.channel);
     const message =
-      given.ephemeral_to === undefined
-        ? core.state.find(given.channel, given.ts)
-        : this.ephemerals(given.channel).find((own) => own.ts === given.ts);
+      target.ephemeral_to === undefined
+        ? core.state.find(target.channel, target.ts)
+        : this.ephemerals(target.channel).find((own) => own.ts === target.ts);
     if (!message)
-      throw new Error(`${this.user.real_name} does not see the message ${given.ts} in ${channel.name}`);
-    const { placed, chosen } = press(
+      throw new Error(`${this.user.real_name} does not see the message ${target.ts} in ${channel.name}`);
+    const { placed, chosen } = findClickedElement(
       message.blocks,
       actionId,
       selector,
@@ -231,12 +226,17 @@ export class Actor {
     const triggerId = core.triggers.issue({ userId: this.user.id });
     const action = actionEntry(placed, chosen, core.state.nextTs());
     const payload = messageActionsPayload(core, this.user, channel, message, action, triggerId);
-    return acted(await core.deliverer.deliver('interactive', payload), triggerId);
+    return toActResult(await core.deliverer.deliver('interactive', payload), triggerId);
   }
 
   async #clickInView(viewId: string, actionId: string, selector: ElementSelector): Promise<ActResult> {
     const view = this.#view(viewId);
-    const { placed, chosen } = press(view.blocks, actionId, selector, `view ${view.callback_id || view.id}`);
+    const { placed, chosen } = findClickedElement(
+      view.blocks,
+      actionId,
+      selector,
+      `view ${view.callback_id || view.id}`,
+    );
     return this.#dispatchView(view, placed, chosen);
   }
 
@@ -245,22 +245,22 @@ export class Actor {
     const triggerId = core.triggers.issue({ userId: this.user.id, viewId: view.id });
     const action = actionEntry(placed, entry, core.state.nextTs());
     const payload = viewActionsPayload(this.user, view, action, triggerId);
-    return acted(await core.deliverer.deliver('interactive', payload), triggerId);
+    return toActResult(await core.deliverer.deliver('interactive', payload), triggerId);
   }
 
   #afterSubmission(view: View, answer: DeliveryAnswer): SubmitResult {
     const { state } = this.#core;
     if (!answer.acked) return { outcome: 'failed', error: answer.error ?? 'dispatch_failed' };
     const action = readSubmissionAnswer(view, answer.body);
-    const open = state.modalsOf(this.user.id).find((candidate) => candidate.id === view.id) ?? view;
+    const currentView = state.modalsOf(this.user.id).find((candidate) => candidate.id === view.id) ?? view;
     try {
       switch (action.kind) {
         case 'errors':
           return { outcome: 'errors', errors: action.errors, sent: true };
         case 'update':
-          return { outcome: 'updated', view: updateView(this.#core, action.view, this.user.id, open) };
+          return { outcome: 'updated', view: updateView(this.#core, action.view, this.user.id, currentView) };
         case 'push':
-          return { outcome: 'pushed', view: pushView(this.#core, action.view, this.user.id, open) };
+          return { outcome: 'pushed', view: pushView(this.#core, action.view, this.user.id, currentView) };
         case 'clear':
         case 'close':
           state.closeView(this.user.id, view.id, action.kind === 'clear');
@@ -291,12 +291,12 @@ export class Actor {
   }
 }
 
-function acted(answer: DeliveryAnswer, triggerId: string): ActResult {
+function toActResult(answer: DeliveryAnswer, triggerId: string): ActResult {
   const { acked, ackMs, status, error } = answer;
   return { acked, ackMs, status, triggerId, ...(error !== undefined && { error }) };
 }
 
-function listed(blocks: JsonObject[]): string {
+function listElements(blocks: JsonObject[]): string {
   const ids = placedElements(blocks).map(({ actionId, element }) => {
     const value = textOf(element, 'value') ?? optionValues(element).join('|');
     return value === '' ? actionId : `${actionId}=${value}`;
@@ -304,57 +304,56 @@ function listed(blocks: JsonObject[]): string {
   return ids.length > 0 ? `it has ${ids.join(', ')}` : 'it has no elements to act on';
 }
 
-function pick(
+function findElement(
   blocks: JsonObject[],
   actionId: string,
   selector: ElementSelector,
   where: string,
 ): PlacedElement {
-  const named = placedElements(blocks).filter(
+  const candidatesById = placedElements(blocks).filter(
     (placed) =>
       placed.actionId === actionId && (selector.blockId === undefined || placed.blockId === selector.blockId),
   );
-  const exact = named.filter(
-    ({ element }) => selector.value !== undefined && offers(element, selector.value),
+  const withValue = candidatesById.filter(
+    ({ element }) => selector.value !== undefined && offersValue(element, selector.value),
   );
-  const candidates = selector.value === undefined ? named : exact;
+  const candidates = selector.value === undefined ? candidatesById : withValue;
   const [placed, ...others] = candidates;
-  const described = selector.value === undefined ? actionId : `${actionId}=${selector.value}`;
-  if (!placed) throw new Error(`${where} has no element ${described}; ${listed(blocks)}`);
+  const description = selector.value === undefined ? actionId : `${actionId}=${selector.value}`;
+  if (!placed) throw new Error(`${where} has no element ${description}; ${listElements(blocks)}`);
   if (others.length > 0)
-    throw new Error(`${where} has several elements ${described}: name the value or block`);
+    throw new Error(`${where} has several elements ${description}: name the value or block`);
   return placed;
 }
 
-/** The element that was clicked. For a menu, with the chosen option. */
-function press(
+function findClickedElement(
   blocks: JsonObject[],
   actionId: string,
   selector: ElementSelector,
   where: string,
 ): { placed: PlacedElement; chosen: JsonObject | undefined } {
-  const option = optionOfOverflow(blocks, actionId, selector);
+  const option = findOverflowOption(blocks, actionId, selector);
   if (option) return { placed: option.placed, chosen: filled(option.placed, option.value) };
-  const placed = pick(blocks, actionId, selector, where);
+  const placed = findElement(blocks, actionId, selector, where);
   return { placed, chosen: isMenu(placed.element) ? filled(placed, selector.value ?? null) : undefined };
 }
 
-/** The option for a button in an overflow menu. Undefined if the button itself exists, or if several options match. */
-function optionOfOverflow(
+/** Finds a button in an overflow menu. Undefined if the button itself exists, or if several options match. */
+function findOverflowOption(
   blocks: JsonObject[],
   actionId: string,
   { value, blockId }: ElementSelector,
 ): { placed: PlacedElement; value: string } | undefined {
-  const all = placedElements(blocks);
-  if (all.some((placed) => placed.actionId === actionId)) return undefined;
-  const found = all
+  const elements = placedElements(blocks);
+  if (elements.some((placed) => placed.actionId === actionId)) return undefined;
+  const options = elements
     .filter((placed) => placed.element['type'] === 'overflow')
     .filter((placed) => blockId === undefined || placed.blockId === blockId)
-    .flatMap((placed) => optionValues(placed.element).map((each) => ({ placed, value: each })))
+    .flatMap((placed) => optionValues(placed.element).map((option) => ({ placed, value: option })))
     .filter((option) =>
       value === undefined ? option.value.startsWith(`${actionId}:`) : option.value === `${actionId}:${value}`,
     );
-  return found.length === 1 ? found[0] : undefined;
+  return options.length === 1 ? options[0] : undefined;
 }
 
 function isMenu(element: JsonObject): boolean {
@@ -365,7 +364,7 @@ function optionValues(element: JsonObject): string[] {
   return objectsOf(element, 'options').flatMap((option) => textOf(option, 'value') ?? []);
 }
 
-function offers(element: JsonObject, value: string): boolean {
+function offersValue(element: JsonObject, value: string): boolean {
   return isMenu(element) ? optionValues(element).includes(value) : element['value'] === value;
 }
 

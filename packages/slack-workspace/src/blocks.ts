@@ -11,54 +11,54 @@ interface Kind {
   check(check: Checker, block: JsonObject, pointer: string): void;
 }
 
-const ALL: readonly Surface[] = ['message', 'modal', 'home'];
+const ALL_SURFACES: readonly Surface[] = ['message', 'modal', 'home'];
 
 /** Layout blocks that this workspace supports, with their surfaces (docs.slack.dev, reference of blocks). */
 const KINDS: Readonly<Record<string, Kind>> = {
-  divider: { surfaces: ALL, fields: [], check: () => {} },
+  divider: { surfaces: ALL_SURFACES, fields: [], check: () => {} },
   header: {
-    surfaces: ALL,
+    surfaces: ALL_SURFACES,
     fields: ['text'],
-    check: (check, block, at) =>
-      check.text(block, 'text', at, { max: LIMITS.header.text, plain: true, required: true }),
+    check: (check, block, pointer) =>
+      check.text(block, 'text', pointer, { max: LIMITS.header.text, plain: true, required: true }),
   },
-  section: { surfaces: ALL, fields: ['text', 'fields', 'accessory'], check: checkSection },
+  section: { surfaces: ALL_SURFACES, fields: ['text', 'fields', 'accessory'], check: checkSection },
   context: {
-    surfaces: ALL,
+    surfaces: ALL_SURFACES,
     fields: ['elements'],
-    check: (check, block, at) => {
+    check: (check, block, pointer) => {
       const { elements: max, text } = LIMITS.context;
-      const elements = check.objects(block, 'elements', at, { min: 1, max, required: true });
-      for (const { item, at: place } of elements) check.textObject(item, place, { max: text });
+      const elements = check.objects(block, 'elements', pointer, { min: 1, max, required: true });
+      for (const { item, at: itemPointer } of elements) check.textObject(item, itemPointer, { max: text });
     },
   },
   actions: {
-    surfaces: ALL,
+    surfaces: ALL_SURFACES,
     fields: ['elements'],
-    check: (check, block, at) => {
-      const elements = check.objects(block, 'elements', at, {
+    check: (check, block, pointer) => {
+      const elements = check.objects(block, 'elements', pointer, {
         min: 1,
         max: LIMITS.actions.elements,
         required: true,
       });
-      for (const { item, at: place } of elements) checkElement(check, item, place, 'actions');
+      for (const { item, at: itemPointer } of elements) checkElement(check, item, itemPointer, 'actions');
     },
   },
   input: {
     surfaces: ['modal'],
     fields: ['label', 'element', 'hint', 'optional', 'dispatch_action'],
-    check: (check, block, at) => {
-      check.text(block, 'label', at, { max: LIMITS.input.label, plain: true, required: true });
-      check.text(block, 'hint', at, { max: LIMITS.input.hint, plain: true });
-      check.boolean(block, 'optional', at);
-      check.boolean(block, 'dispatch_action', at);
-      const element = check.child(block, 'element', at, true);
-      if (element) checkElement(check, element, `${at}/element`, 'input');
+    check: (check, block, pointer) => {
+      check.text(block, 'label', pointer, { max: LIMITS.input.label, plain: true, required: true });
+      check.text(block, 'hint', pointer, { max: LIMITS.input.hint, plain: true });
+      check.boolean(block, 'optional', pointer);
+      check.boolean(block, 'dispatch_action', pointer);
+      const element = check.child(block, 'element', pointer, true);
+      if (element) checkElement(check, element, `${pointer}/element`, 'input');
     },
   },
-  rich_text: { surfaces: ALL, fields: ['elements'], check: checkRichText },
+  rich_text: { surfaces: ALL_SURFACES, fields: ['elements'], check: checkRichText },
   data_table: {
-    surfaces: ALL,
+    surfaces: ALL_SURFACES,
     fields: ['rows', 'caption', 'page_size', 'row_header_column_index'],
     check: checkDataTable,
   },
@@ -66,7 +66,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
 };
 
 /** Blocks that Slack accepts only on certain surfaces (docs.slack.dev, `blocks.json`). */
-const ONLY_ON: Readonly<Record<string, readonly Surface[]>> = {
+const SURFACES_BY_TYPE: Readonly<Record<string, readonly Surface[]>> = {
   alert: ['modal'],
   carousel: ['message', 'home'],
   container: ['message'],
@@ -89,55 +89,53 @@ export function checkBlocks(blocks: Json, surface: Surface, pointer: string): Pr
   const max = surface === 'message' ? LIMITS.message.blocks : LIMITS.view.blocks;
   const base = pointer.replace(/\/blocks$/, '');
   const items = check.objects(holder, 'blocks', base, { max });
-  const seen = new Set<string>();
-  for (const { item, at } of items) {
-    checkBlock(check, item, at, surface);
+  const blockIds = new Set<string>();
+  for (const { item, at: itemPointer } of items) {
+    checkBlock(check, item, itemPointer, surface);
     const id = textOf(item, 'block_id');
-    if (id !== undefined && seen.has(id)) check.add(`\`block_id\` must be unique: ${id}`, at);
-    if (id !== undefined) seen.add(id);
+    if (id !== undefined && blockIds.has(id)) check.add(`\`block_id\` must be unique: ${id}`, itemPointer);
+    if (id !== undefined) blockIds.add(id);
   }
   const list = items.map(({ item }) => item);
-  checkTogether(check, list, pointer);
+  checkSharedLimits(check, list, pointer);
   return check.problems;
 }
 
-function checkBlock(check: Checker, block: JsonObject, at: string, surface: Surface): void {
+function checkBlock(check: Checker, block: JsonObject, pointer: string, surface: Surface): void {
   const type = textOf(block, 'type') ?? '';
   const kind = Object.hasOwn(KINDS, type) ? KINDS[type] : undefined;
-  const documented = Object.hasOwn(ONLY_ON, type) ? ONLY_ON[type] : undefined;
-  if (documented && !documented.includes(surface)) {
-    check.add(`unsupported type: ${type}`, `${at}/type`);
+  const documentedSurfaces = Object.hasOwn(SURFACES_BY_TYPE, type) ? SURFACES_BY_TYPE[type] : undefined;
+  if (documentedSurfaces && !documentedSurfaces.includes(surface)) {
+    check.add(`unsupported type: ${type}`, `${pointer}/type`);
     return;
   }
   if (!kind?.surfaces.includes(surface)) {
-    check.unsupported(`the block \`${type}\` on the surface \`${surface}\``, `${at}/type`);
+    check.unsupported(`the block \`${type}\` on the surface \`${surface}\``, `${pointer}/type`);
     return;
   }
-  check.string(block, 'block_id', at, { min: 1, max: LIMITS.block.blockId });
-  check.onlyFields(block, ['type', 'block_id', ...kind.fields], at);
-  kind.check(check, block, at);
-  const actions = new Set<string>();
+  check.string(block, 'block_id', pointer, { min: 1, max: LIMITS.block.blockId });
+  check.onlyFields(block, ['type', 'block_id', ...kind.fields], pointer);
+  kind.check(check, block, pointer);
+  const actionIds = new Set<string>();
   for (const element of elementsOf(block)) {
     const id = textOf(element, 'action_id');
-    if (id !== undefined && actions.has(id))
-      check.add(`\`action_id\` must be unique in its block: ${id}`, at);
-    if (id !== undefined) actions.add(id);
+    if (id !== undefined && actionIds.has(id))
+      check.add(`\`action_id\` must be unique in its block: ${id}`, pointer);
+    if (id !== undefined) actionIds.add(id);
   }
 }
 
-/** Checks the limits on all blocks of a surface together. */
-function checkTogether(check: Checker, blocks: JsonObject[], pointer: string): void {
+function checkSharedLimits(check: Checker, blocks: JsonObject[], pointer: string): void {
   const ofType = (type: string): JsonObject[] => blocks.filter((block) => block['type'] === type);
   if (ofType('data_visualization').length > LIMITS.message.charts) {
     check.add(`no more than ${LIMITS.message.charts} data_visualization blocks allowed`, pointer);
   }
-  const cells = ofType('data_table').reduce((sum, block) => sum + cellsText(block), 0);
+  const cells = ofType('data_table').reduce((sum, block) => sum + countCellText(block), 0);
   if (cells > LIMITS.dataTable.text) {
     check.add(`must be less than ${LIMITS.dataTable.text + 1} characters in all cells`, pointer);
   }
 }
 
-/** The interactive elements directly in a block. */
 export function elementsOf(block: JsonObject): JsonObject[] {
   if (block['type'] === 'actions') return objectsOf(block, 'elements');
   const single = block[block['type'] === 'section' ? 'accessory' : 'element'];
@@ -148,134 +146,150 @@ export function elementsOf(block: JsonObject): JsonObject[] {
 export function textLength(value: Json): number {
   if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + textLength(item), 0);
   if (!isObject(value) || value['type'] === 'data_table') return 0;
-  const own = typeof value['text'] === 'string' ? value['text'].length : 0;
-  return Object.values(value).reduce<number>((sum, item) => sum + textLength(item), own);
+  const ownLength = typeof value['text'] === 'string' ? value['text'].length : 0;
+  return Object.values(value).reduce<number>((sum, item) => sum + textLength(item), ownLength);
 }
 
-function checkSection(check: Checker, block: JsonObject, at: string): void {
+function checkSection(check: Checker, block: JsonObject, pointer: string): void {
   if (block['text'] === undefined && block['fields'] === undefined) {
-    check.add('must define either `text` or `fields`', at);
+    check.add('must define either `text` or `fields`', pointer);
   }
-  check.text(block, 'text', at, { max: LIMITS.section.text });
-  for (const { item, at: place } of check.objects(block, 'fields', at, {
+  check.text(block, 'text', pointer, { max: LIMITS.section.text });
+  for (const { item, at: itemPointer } of check.objects(block, 'fields', pointer, {
     min: 1,
     max: LIMITS.section.fields,
   })) {
-    check.textObject(item, place, { max: LIMITS.section.fieldText });
+    check.textObject(item, itemPointer, { max: LIMITS.section.fieldText });
   }
-  const accessory = check.child(block, 'accessory', at);
-  if (accessory) checkElement(check, accessory, `${at}/accessory`, 'section');
+  const accessory = check.child(block, 'accessory', pointer);
+  if (accessory) checkElement(check, accessory, `${pointer}/accessory`, 'section');
 }
 
-/** The pieces that each type of rich text may contain. */
-const RICH_BLOCKS: Readonly<Record<string, readonly string[]>> = {
+const RICH_TEXT_ELEMENTS: Readonly<Record<string, readonly string[]>> = {
   rich_text_section: ['text', 'user', 'date'],
   rich_text_preformatted: ['text'],
 };
-/** The required fields of each piece of rich text, with their types. */
-const RICH_PIECES: Readonly<Record<string, Readonly<Record<string, 'string' | 'number'>>>> = {
+/** Required fields. */
+const RICH_TEXT_PIECES: Readonly<Record<string, Readonly<Record<string, 'string' | 'number'>>>> = {
   text: { text: 'string' },
   user: { user_id: 'string' },
   date: { timestamp: 'number', format: 'string', fallback: 'string' },
 };
 
-function checkRichText(check: Checker, block: JsonObject, at: string): void {
-  for (const { item, at: place } of check.objects(block, 'elements', at, { max: 100, required: true })) {
+function checkRichText(check: Checker, block: JsonObject, pointer: string): void {
+  for (const { item, at: itemPointer } of check.objects(block, 'elements', pointer, {
+    max: 100,
+    required: true,
+  })) {
     const type = textOf(item, 'type') ?? '';
-    const pieces = Object.hasOwn(RICH_BLOCKS, type) ? RICH_BLOCKS[type] : undefined;
+    const pieces = Object.hasOwn(RICH_TEXT_ELEMENTS, type) ? RICH_TEXT_ELEMENTS[type] : undefined;
     if (!pieces) {
-      check.unsupported(`\`${type}\` in rich text`, `${place}/type`);
+      check.unsupported(`\`${type}\` in rich text`, `${itemPointer}/type`);
       continue;
     }
-    check.onlyFields(item, ['type', 'elements'], place);
-    const elements = check.objects(item, 'elements', place, { max: 1_000, required: true });
-    for (const { item: piece, at: deep } of elements) checkPiece(check, piece, deep, pieces);
+    check.onlyFields(item, ['type', 'elements'], itemPointer);
+    const elements = check.objects(item, 'elements', itemPointer, { max: 1_000, required: true });
+    for (const { item: piece, at: piecePointer } of elements) checkPiece(check, piece, piecePointer, pieces);
   }
 }
 
-function checkPiece(check: Checker, piece: JsonObject, at: string, taken: readonly string[]): void {
+function checkPiece(
+  check: Checker,
+  piece: JsonObject,
+  pointer: string,
+  allowedTypes: readonly string[],
+): void {
   const type = textOf(piece, 'type') ?? '';
-  const fields = Object.hasOwn(RICH_PIECES, type) ? RICH_PIECES[type] : undefined;
-  if (!fields || !taken.includes(type)) {
-    check.unsupported(`\`${type}\` in this part of rich text`, `${at}/type`);
+  const fields = Object.hasOwn(RICH_TEXT_PIECES, type) ? RICH_TEXT_PIECES[type] : undefined;
+  if (!fields || !allowedTypes.includes(type)) {
+    check.unsupported(`\`${type}\` in this part of rich text`, `${pointer}/type`);
     return;
   }
-  check.onlyFields(piece, ['type', ...Object.keys(fields)], at);
+  check.onlyFields(piece, ['type', ...Object.keys(fields)], pointer);
   for (const [field, kind] of Object.entries(fields)) {
-    if (kind === 'string') check.string(piece, field, at, { required: true, min: 1 });
-    else if (typeof piece[field] !== 'number') check.add(`missing required field: ${field}`, at);
+    if (kind === 'string') check.string(piece, field, pointer, { required: true, min: 1 });
+    else if (typeof piece[field] !== 'number') check.add(`missing required field: ${field}`, pointer);
   }
 }
 
-function checkCells(check: Checker, rows: Json[], at: string): void {
+function checkCells(check: Checker, rows: Json[], pointer: string): void {
   rows.forEach((row, index) => {
     const size = { min: 1, max: LIMITS.dataTable.cells };
-    for (const { item, at: cell } of check.objects({ [index]: row }, String(index), `${at}/rows`, size)) {
+    for (const { item, at: cellPointer } of check.objects(
+      { [index]: row },
+      String(index),
+      `${pointer}/rows`,
+      size,
+    )) {
       const type = textOf(item, 'type') ?? '';
       if (type === 'raw_text') {
-        check.onlyFields(item, ['type', 'text'], cell);
-        check.string(item, 'text', cell, { required: true, min: 1 });
-      } else if (type === 'rich_text') checkRichText(check, item, cell);
-      else check.unsupported(`a cell of the type \`${type}\``, `${cell}/type`);
+        check.onlyFields(item, ['type', 'text'], cellPointer);
+        check.string(item, 'text', cellPointer, { required: true, min: 1 });
+      } else if (type === 'rich_text') checkRichText(check, item, cellPointer);
+      else check.unsupported(`a cell of the type \`${type}\``, `${cellPointer}/type`);
     }
   });
 }
 
-function checkDataTable(check: Checker, block: JsonObject, at: string): void {
+function checkDataTable(check: Checker, block: JsonObject, pointer: string): void {
   const { minRows, rows: max, pageSize } = LIMITS.dataTable;
-  check.string(block, 'caption', at, { required: true, min: 1 });
-  check.integer(block, 'page_size', at, 1, pageSize);
-  const rows = check.list(block, 'rows', at, { min: minRows, max, required: true });
-  checkCells(check, rows, at);
+  check.string(block, 'caption', pointer, { required: true, min: 1 });
+  check.integer(block, 'page_size', pointer, 1, pageSize);
+  const rows = check.list(block, 'rows', pointer, { min: minRows, max, required: true });
+  checkCells(check, rows, pointer);
   const widths = new Set(rows.map((row) => (Array.isArray(row) ? row.length : -1)));
-  if (widths.size > 1) check.add('all rows must have the same number of cells', `${at}/rows`);
+  if (widths.size > 1) check.add('all rows must have the same number of cells', `${pointer}/rows`);
   const [header] = rows;
   if (Array.isArray(header)) {
     if (header.some((cell) => isObject(cell) && cell['type'] === 'rich_text')) {
-      check.add('header cells cannot be rich_text', `${at}/rows/0`);
+      check.add('header cells cannot be rich_text', `${pointer}/rows/0`);
     }
-    check.integer(block, 'row_header_column_index', at, 0, header.length - 1);
+    check.integer(block, 'row_header_column_index', pointer, 0, header.length - 1);
   }
 }
 
-function cellsText(block: JsonObject): number {
+function countCellText(block: JsonObject): number {
   return block['rows'] === undefined ? 0 : textLength(block['rows']);
 }
 
-function checkChart(check: Checker, block: JsonObject, at: string): void {
+function checkChart(check: Checker, block: JsonObject, pointer: string): void {
   const limits = LIMITS.chart;
-  check.string(block, 'title', at, { required: true, min: 1, max: limits.title });
-  const chart = check.child(block, 'chart', at, true);
+  check.string(block, 'title', pointer, { required: true, min: 1, max: limits.title });
+  const chart = check.child(block, 'chart', pointer, true);
   if (!chart) return;
-  const place = `${at}/chart`;
+  const chartPointer = `${pointer}/chart`;
   const type = textOf(chart, 'type') ?? '';
   if (type !== 'bar') {
-    check.unsupported(`a chart of the type \`${type}\``, `${place}/type`);
+    check.unsupported(`a chart of the type \`${type}\``, `${chartPointer}/type`);
     return;
   }
-  const axis = check.child(chart, 'axis_config', place, true);
+  const axis = check.child(chart, 'axis_config', chartPointer, true);
   const categories = axis
-    ? check.list(axis, 'categories', `${place}/axis_config`, { min: 1, max: limits.points })
+    ? check.list(axis, 'categories', `${chartPointer}/axis_config`, { min: 1, max: limits.points })
     : [];
   if (axis) {
-    check.string(axis, 'x_label', `${place}/axis_config`, { max: limits.axisLabel });
-    check.string(axis, 'y_label', `${place}/axis_config`, { max: limits.axisLabel });
+    check.string(axis, 'x_label', `${chartPointer}/axis_config`, { max: limits.axisLabel });
+    check.string(axis, 'y_label', `${chartPointer}/axis_config`, { max: limits.axisLabel });
   }
-  const all = check.objects(chart, 'series', place, { min: 1, max: limits.series, required: true });
-  if (all.length > 1) check.unsupported('a chart of several series', `${place}/series`);
-  for (const { item, at: series } of all) {
-    check.string(item, 'name', series, { required: true, min: 1, max: limits.name });
-    const points = check.objects(item, 'data', series, { min: 1, max: limits.points, required: true });
-    for (const { item: point, at: spot } of points) checkPoint(check, point, spot);
+  const allSeries = check.objects(chart, 'series', chartPointer, {
+    min: 1,
+    max: limits.series,
+    required: true,
+  });
+  if (allSeries.length > 1) check.unsupported('a chart of several series', `${chartPointer}/series`);
+  for (const { item, at: seriesPointer } of allSeries) {
+    check.string(item, 'name', seriesPointer, { required: true, min: 1, max: limits.name });
+    const points = check.objects(item, 'data', seriesPointer, { min: 1, max: limits.points, required: true });
+    for (const { item: point, at: pointPointer } of points) checkPoint(check, point, pointPointer);
     const labels = points.map(({ item: point }) => point['label']);
     if (labels.length !== categories.length || categories.some((category) => !labels.includes(category))) {
-      check.add('labels must be the categories of `axis_config`, each once', series);
+      check.add('labels must be the categories of `axis_config`, each once', seriesPointer);
     }
   }
 }
 
-function checkPoint(check: Checker, point: JsonObject, at: string): void {
-  check.string(point, 'label', at, { required: true, min: 1, max: LIMITS.chart.label });
+function checkPoint(check: Checker, point: JsonObject, pointer: string): void {
+  check.string(point, 'label', pointer, { required: true, min: 1, max: LIMITS.chart.label });
   const { value } = point;
-  if (typeof value !== 'number' || !Number.isFinite(value)) check.add('must be a number', `${at}/value`);
+  if (typeof value !== 'number' || !Number.isFinite(value)) check.add('must be a number', `${pointer}/value`);
 }

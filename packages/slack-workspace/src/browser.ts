@@ -53,34 +53,34 @@ const PAGE_HEADERS = {
 
 const LOCAL_NAMES = ['127.0.0.1', 'localhost', '[::1]'];
 /** Topics that the page doesn't show. */
-const UNSEEN_TOPICS = ['call', 'delivery', 'socket'];
+const HIDDEN_TOPICS = ['call', 'delivery', 'socket'];
 const KEEP_ALIVE_MS = 20_000;
 
-/** The page and its API: state, events and people's actions. */
+/** Serves the page and its API: state, events and people's actions. */
 export function createBrowser(options: BrowserOptions): Browser {
   const { core } = options;
   const streams = new Set<ServerResponse>();
-  const stop = core.state.onChange((change) => {
-    if (UNSEEN_TOPICS.includes(change.topic)) return;
+  const unsubscribe = core.state.onChange((change) => {
+    if (HIDDEN_TOPICS.includes(change.topic)) return;
     for (const stream of streams) stream.write(`data: ${JSON.stringify(change)}\n\n`);
   });
-  const beat = setInterval(() => {
+  const keepAliveTimer = setInterval(() => {
     for (const stream of streams) stream.write(': still here\n\n');
   }, KEEP_ALIVE_MS).unref();
 
   const handle = async (request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> => {
     const method = request.method ?? 'GET';
-    const extra = Object.hasOwn(options.extraRoutes, `${method} ${url.pathname}`)
+    const extraRoute = Object.hasOwn(options.extraRoutes, `${method} ${url.pathname}`)
       ? options.extraRoutes[`${method} ${url.pathname}`]
       : undefined;
-    if (extra) {
+    if (extraRoute) {
       const body = method === 'GET' ? undefined : await readJson(request);
-      sendJson(response, 200, (await extra({ query: url.searchParams, body })) ?? {});
+      sendJson(response, 200, (await extraRoute({ query: url.searchParams, body })) ?? {});
     } else if (method === 'GET' && url.pathname === '/local/events') {
       openStream(response, streams);
     } else if (method === 'GET' && url.pathname === '/local/state') {
-      const user = url.searchParams.get('user') || firstPerson(core);
-      sendJson(response, 200, snapshot(core, options.findActor(user)));
+      const user = url.searchParams.get('user') || findFirstPerson(core);
+      sendJson(response, 200, createSnapshot(core, options.findActor(user)));
     } else if (method === 'POST' && url.pathname.startsWith('/local/')) {
       const name = url.pathname.slice('/local/'.length);
       if (!isRequestName(name)) throw new HttpError(404, `there is no request ${name}`);
@@ -95,23 +95,22 @@ export function createBrowser(options: BrowserOptions): Browser {
   return {
     handle,
     close: () => {
-      stop();
-      clearInterval(beat);
+      unsubscribe();
+      clearInterval(keepAliveTimer);
       for (const stream of streams) stream.end();
     },
   };
 }
 
-/**
- * Refuses requests that other sites send from the same browser. They are recognized by their host names and origins.
- * @throws HttpError for requests from other sites
- */
+/** @throws HttpError 403 if the host name or origin shows that another site sent the request */
 export function rejectCrossOrigin(request: IncomingMessage): void {
   const host = request.headers.host ?? '';
   const name = host.replace(/:\d+$/, '');
-  if (!LOCAL_NAMES.includes(name)) throw new HttpError(403, 'this page is for the machine it runs on');
+  if (!LOCAL_NAMES.includes(name))
+    throw new HttpError(403, 'this page can only be opened on the machine that runs it');
   const { origin } = request.headers;
-  if (origin !== undefined && origin !== `http://${host}`) throw new HttpError(403, 'not from another site');
+  if (origin !== undefined && origin !== `http://${host}`)
+    throw new HttpError(403, 'requests from other sites are refused');
 }
 
 async function readJson(request: IncomingMessage): Promise<unknown> {
@@ -137,17 +136,16 @@ function openStream(response: ServerResponse, streams: Set<ServerResponse>): voi
   response.on('close', () => streams.delete(response));
 }
 
-/** The person as whom the page is opened by default. */
-function firstPerson({ state }: Core): string {
+function findFirstPerson({ state }: Core): string {
   return [...state.users.values()].find(({ is_bot }) => !is_bot)?.id ?? '';
 }
 
-function snapshot(core: Core, actor: Actor): Snapshot {
+function createSnapshot(core: Core, actor: Actor): Snapshot {
   const { state } = core;
   const channels = [...state.channels.values()].filter(({ members }) => members.includes(actor.user.id));
   const messages = channels.map(({ id }): [string, Message[]] => {
-    const all = [...state.messagesOf(id), ...actor.ephemerals(id)];
-    return [id, all.sort((a, b) => (a.ts < b.ts ? -1 : 1))];
+    const channelMessages = [...state.messagesOf(id), ...actor.ephemerals(id)];
+    return [id, channelMessages.sort((a, b) => (a.ts < b.ts ? -1 : 1))];
   });
   return {
     version: state.version,
@@ -169,7 +167,7 @@ function snapshot(core: Core, actor: Actor): Snapshot {
 const perform = async (options: BrowserOptions, name: RequestName, body: unknown): Promise<unknown> => {
   const { findActor, core } = options;
   try {
-    return await PERFORM[name](body, findActor, core);
+    return await PERFORMERS[name](body, findActor, core);
   } catch (error) {
     if (error instanceof HttpError) throw error;
     throw new HttpError(400, error instanceof Error ? error.message : String(error));
@@ -179,7 +177,7 @@ const perform = async (options: BrowserOptions, name: RequestName, body: unknown
 type Performer = (body: unknown, findActor: (userId: string) => Actor, core: Core) => Promise<unknown>;
 
 /** Validates the body and then acts as the person. */
-function performer<S extends z.ZodType<{ user: string }>>(
+function createPerformer<S extends z.ZodType<{ user: string }>>(
   schema: S,
   act: (actor: Actor, body: z.infer<S>, core: Core) => unknown,
 ): Performer {
@@ -190,34 +188,34 @@ function performer<S extends z.ZodType<{ user: string }>>(
   };
 }
 
-const PERFORM: Record<RequestName, Performer> = {
-  command: performer(requestSchemas.command, (actor, body) => actor.command(body.channel, body.text)),
-  say: performer(requestSchemas.say, (actor, body) => ({
+const PERFORMERS: Record<RequestName, Performer> = {
+  command: createPerformer(requestSchemas.command, (actor, body) => actor.command(body.channel, body.text)),
+  say: createPerformer(requestSchemas.say, (actor, body) => ({
     ts: actor.say(body.channel, body.text, body.thread_ts).ts,
   })),
-  act: performer(requestSchemas.act, (actor, { target, action_id, block_id, value }, core) =>
+  act: createPerformer(requestSchemas.act, (actor, { target, action_id, block_id, value }, core) =>
     actor.click('view' in target ? target.view : messageAt(core, actor, target), action_id, {
       ...(value !== undefined && { value }),
       ...(block_id !== undefined && { blockId: block_id }),
     }),
   ),
-  input: performer(requestSchemas.input, (actor, body) =>
+  input: createPerformer(requestSchemas.input, (actor, body) =>
     actor.changeInput(body.view, body.action_id, body.value, body.block_id),
   ),
-  submit: performer(requestSchemas.submit, (actor, body) => actor.submit(body.view, body.values)),
-  upload: performer(requestSchemas.upload, (actor, { name, content }) => ({
+  submit: createPerformer(requestSchemas.submit, (actor, body) => actor.submit(body.view, body.values)),
+  upload: createPerformer(requestSchemas.upload, (actor, { name, content }) => ({
     id: actor.upload(name, Buffer.from(content, 'base64')),
   })),
-  close: performer(requestSchemas.close, (actor, body) => actor.close(body.view)),
-  shortcut: performer(requestSchemas.shortcut, (actor, body, core) =>
+  close: createPerformer(requestSchemas.close, (actor, body) => actor.close(body.view)),
+  shortcut: createPerformer(requestSchemas.shortcut, (actor, body, core) =>
     actor.shortcut(body.callback_id, messageAt(core, actor, body)),
   ),
-  home: performer(requestSchemas.home, (actor) => actor.openHome()),
+  home: createPerformer(requestSchemas.home, (actor) => actor.openHome()),
 };
 
 function messageAt(core: Core, actor: Actor, { channel, ts }: { channel: string; ts: string }): Message {
-  const own = actor.ephemerals(channel).find((message) => message.ts === ts);
-  const message = own ?? core.state.find(channel, ts);
+  const ephemeral = actor.ephemerals(channel).find((message) => message.ts === ts);
+  const message = ephemeral ?? core.state.find(channel, ts);
   if (!message) throw new HttpError(404, `there is no message ${ts} in ${channel}`);
   return message;
 }
@@ -236,7 +234,7 @@ async function sendFile(options: BrowserOptions, path: string, response: ServerR
     response.end(upload.content);
     return;
   }
-  const file = pageFile(pageDir, path);
+  const file = findPageFile(pageDir, path);
   const content = file === undefined ? undefined : await readFile(file).catch(() => undefined);
   if (file === undefined || content === undefined) throw new HttpError(404, 'not found');
   const extension = extname(file);
@@ -245,15 +243,15 @@ async function sendFile(options: BrowserOptions, path: string, response: ServerR
   response.end(content);
 }
 
-/** The file of the page for a path. URLs of messages lead to the page itself. */
-function pageFile(pageDir: string, path: string): string | undefined {
-  const relative = path === '/' || path.startsWith('/archives/') ? 'index.html' : decoded(path).slice(1);
+/** URLs of messages lead to the page itself. */
+function findPageFile(pageDir: string, path: string): string | undefined {
+  const relative = path === '/' || path.startsWith('/archives/') ? 'index.html' : decodePath(path).slice(1);
   const file = normalize(join(pageDir, relative));
   return file.startsWith(normalize(pageDir + sep)) && !relative.includes('\0') ? file : undefined;
 }
 
-/** The decoded path. If it can't be decoded, a path that doesn't exist. */
-function decoded(path: string): string {
+/** If the path can't be decoded, returns a path that doesn't exist. */
+function decodePath(path: string): string {
   try {
     return decodeURIComponent(path);
   } catch {

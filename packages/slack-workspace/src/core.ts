@@ -36,15 +36,12 @@ export interface Core {
   readonly deliverer: Deliverer;
   readonly responseUrls: ResponseUrls;
   readonly calls: ApiCall[];
-  /** Channels of scheduled messages, by message id. */
   readonly scheduled: Map<string, string>;
   readonly botToken: string;
   readonly appToken: string;
   /** The scopes of the bot token; undefined: all. */
   readonly scopes: readonly string[] | undefined;
-  /** The number of messages per second that a channel accepts from the app; undefined: no limit. */
   readonly postsPerSecond: number | undefined;
-  /** Whether the command has `should_escape`. */
   readonly escapeEntities: boolean;
   readonly commands: readonly CommandHint[];
   readonly shortcuts: readonly ShortcutHint[];

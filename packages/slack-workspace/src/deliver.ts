@@ -31,7 +31,6 @@ export interface DeliverOptions {
   signingSecret: string;
   socket: SocketMode;
   now: () => number;
-  /** Called when a delivery has ended. */
   onDelivered: () => void;
   /** How long the app may take to acknowledge. */
   ackTimeoutMs?: number;
@@ -61,7 +60,7 @@ export class Deliverer {
 
   constructor(options: DeliverOptions) {
     this.#options = options;
-    // Every event that waits for a retry listens to this signal.
+    // Every pending retry listens to this signal.
     setMaxListeners(0, this.#closed.signal);
   }
 
@@ -72,17 +71,17 @@ export class Deliverer {
     signing?: SigningOverrides,
   ): Promise<DeliveryAnswer> {
     const { socket, now, onDelivered, ackTimeoutMs = LIMITS.ack.withinMs } = this.#options;
-    const at = now();
-    const started = performance.now();
+    const startTime = now();
+    const startedAt = performance.now();
     const transport = socket.connections > 0 ? 'socket' : this.requestUrl === undefined ? 'nothing' : 'http';
-    const elapsed = (): number => Math.round(performance.now() - started);
+    const elapsed = (): number => Math.round(performance.now() - startedAt);
     const answer =
       transport === 'socket'
-        ? await this.#overSocket(type, payload, retry, ackTimeoutMs, elapsed)
+        ? await this.#sendOverSocket(type, payload, retry, ackTimeoutMs, elapsed)
         : transport === 'http'
-          ? await this.#overHttp(type, payload, retry, signing, ackTimeoutMs, elapsed)
+          ? await this.#sendOverHttp(type, payload, retry, signing, ackTimeoutMs, elapsed)
           : { acked: false, ackMs: 0, status: null, error: 'dispatch_failed' };
-    this.log.push({ type, payload, at, transport, retryNum: retry?.num ?? 0, answer });
+    this.log.push({ type, payload, at: startTime, transport, retryNum: retry?.num ?? 0, answer });
     onDelivered();
     return answer;
   }
@@ -97,8 +96,8 @@ export class Deliverer {
     return answer;
   }
 
-  async #retryEvent(payload: JsonObject, first: DeliveryAnswer): Promise<void> {
-    let answer = first;
+  async #retryEvent(payload: JsonObject, firstAnswer: DeliveryAnswer): Promise<void> {
+    let answer = firstAnswer;
     for (const [index, delay] of (this.#options.eventRetryDelaysMs ?? RETRY_DELAYS_MS).entries()) {
       const reason = answer.error === 'operation_timeout' ? 'http_timeout' : 'http_error';
       try {
@@ -116,7 +115,7 @@ export class Deliverer {
     await this.#agent.destroy();
   }
 
-  async #overSocket(
+  async #sendOverSocket(
     type: EnvelopeType,
     payload: JsonObject,
     retry: { num: number; reason: string } | undefined,
@@ -124,19 +123,19 @@ export class Deliverer {
     elapsed: () => number,
   ): Promise<DeliveryAnswer> {
     const timer = new AbortController();
-    const late = wait(timeoutMs, 'late' as const, { signal: timer.signal }).catch(() => 'late' as const);
+    const timeout = wait(timeoutMs, 'late' as const, { signal: timer.signal }).catch(() => 'late' as const);
     const acked = this.#options.socket.send(type, payload, retry).then((body) => ({ body }));
-    const result = await Promise.race([acked, late]);
+    const result = await Promise.race([acked, timeout]);
     timer.abort();
     if (result === 'late')
       return { acked: false, ackMs: elapsed(), status: null, error: 'operation_timeout' };
     const { body } = result;
-    const empty =
+    const isEmpty =
       body === undefined || (typeof body === 'object' && body !== null && Object.keys(body).length === 0);
-    return { acked: true, ackMs: elapsed(), status: 200, ...(!empty && { body }) };
+    return { acked: true, ackMs: elapsed(), status: 200, ...(!isEmpty && { body }) };
   }
 
-  async #overHttp(
+  async #sendOverHttp(
     type: EnvelopeType,
     payload: JsonObject,
     retry: { num: number; reason: string } | undefined,
@@ -144,18 +143,18 @@ export class Deliverer {
     timeoutMs: number,
     elapsed: () => number,
   ): Promise<DeliveryAnswer> {
-    const body = encode(type, payload);
+    const body = encodeBody(type, payload);
     const timestamp = signing?.timestamp ?? Math.floor(Date.now() / 1_000);
     const signature = signing?.signature ?? sign(this.#options.signingSecret, timestamp, body);
-    const given = new AbortController();
-    const timer = setTimeout(() => given.abort(), timeoutMs);
+    const controller = new AbortController();
+    const timer = setTimeout(() => controller.abort(), timeoutMs);
     try {
       const response = await request(this.requestUrl ?? '', {
         method: 'POST',
         dispatcher: this.#agent,
-        // Without keep-alive: a kept connection may be closing, and Slack wouldn't report that as the app's failure.
+        // Keep-alive is off, because a reused connection may be closing, which isn't the app's failure.
         reset: true,
-        signal: given.signal,
+        signal: controller.signal,
         headers: {
           'content-type': type === 'events_api' ? 'application/json' : 'application/x-www-form-urlencoded',
           'user-agent': 'Slackbot 1.0 (+https://api.slack.com/robots)',
@@ -175,7 +174,7 @@ export class Deliverer {
         ...(!acked && { error: 'dispatch_failed' }),
       };
     } catch {
-      const error = given.signal.aborted ? 'operation_timeout' : 'dispatch_failed';
+      const error = controller.signal.aborted ? 'operation_timeout' : 'dispatch_failed';
       return { acked: false, ackMs: elapsed(), status: null, error };
     } finally {
       clearTimeout(timer);
@@ -188,7 +187,7 @@ function sign(secret: string, timestamp: number, body: string): string {
   return `v0=${createHmac('sha256', secret).update(`v0:${timestamp}:${body}`).digest('hex')}`;
 }
 
-function encode(type: EnvelopeType, payload: JsonObject): string {
+function encodeBody(type: EnvelopeType, payload: JsonObject): string {
   if (type === 'events_api') return JSON.stringify(payload);
   if (type === 'interactive') return new URLSearchParams({ payload: JSON.stringify(payload) }).toString();
   const fields = Object.entries(payload).map(([name, value]): [string, string] => [name, String(value)]);

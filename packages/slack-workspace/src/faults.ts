@@ -23,21 +23,21 @@ export type Fault = FaultKind & {
   times?: number;
 };
 
-/** Faults that send no correct response. */
+/** Faults that replace the correct response. */
 export type BreakingFault = Exclude<Fault, { kind: 'slow' }>;
 
 export class Faults {
-  #active: { fault: Fault; left: number }[] = [];
+  #active: { fault: Fault; remaining: number }[] = [];
 
   set(fault: Fault): void {
-    this.#active.push({ fault, left: fault.times ?? Number.POSITIVE_INFINITY });
+    this.#active.push({ fault, remaining: fault.times ?? Number.POSITIVE_INFINITY });
   }
 
   clear(): void {
     this.#active = [];
   }
 
-  /** The fault for this call. Counts as one use. If the fault is a delay, resolves after it. */
+  /** Returns the fault for this call, and counts it as used once. For `slow`, resolves with undefined after the delay. */
   async apply(method: string, channel: string | undefined): Promise<BreakingFault | undefined> {
     const fault = this.#take(method, channel);
     if (fault?.kind !== 'slow') return fault;
@@ -46,13 +46,13 @@ export class Faults {
   }
 
   #take(method: string, channel: string | undefined): Fault | undefined {
-    const hit = this.#active.find(
-      ({ fault, left }) =>
-        left > 0 &&
+    const match = this.#active.find(
+      ({ fault, remaining }) =>
+        remaining > 0 &&
         (fault.method === '*' || fault.method === method) &&
         (fault.channel === undefined || fault.channel === channel),
     );
-    if (hit) hit.left -= 1;
-    return hit?.fault;
+    if (match) match.remaining -= 1;
+    return match?.fault;
   }
 }

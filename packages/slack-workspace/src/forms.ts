@@ -2,7 +2,6 @@ import { elementsOf } from './blocks.ts';
 import { objectsOf, textOf } from './problems.ts';
 import type { InputValue, Json, JsonObject, StateValues } from './protocol.ts';
 
-/** An interactive element and its block. */
 export interface PlacedElement {
   block: JsonObject;
   blockId: string;
@@ -10,7 +9,6 @@ export interface PlacedElement {
   actionId: string;
 }
 
-/** All interactive elements with ids. */
 export function placedElements(blocks: JsonObject[]): PlacedElement[] {
   return blocks.flatMap((block) =>
     elementsOf(block).flatMap((element) => {
@@ -22,7 +20,6 @@ export function placedElements(blocks: JsonObject[]): PlacedElement[] {
 }
 
 interface StateRule {
-  /** A text, one or several options, one or several ids of something in the workspace, or files. */
   shape: 'text' | 'option' | 'options' | 'id' | 'ids' | 'files';
   /** The field of the state that has the value. */
   field: string;
@@ -35,7 +32,7 @@ const OPTION: StateRule = { shape: 'option', field: 'selected_option', initial: 
 const OPTIONS: StateRule = { shape: 'options', field: 'selected_options', initial: 'initial_options' };
 
 /** The state of each element that has one (docs.slack.dev, view interaction payloads). */
-const STATE: Readonly<Record<string, StateRule>> = {
+const STATE_RULES: Readonly<Record<string, StateRule>> = {
   plain_text_input: TEXT,
   number_input: TEXT,
   email_text_input: TEXT,
@@ -49,42 +46,41 @@ const STATE: Readonly<Record<string, StateRule>> = {
   conversations_select: { shape: 'id', field: 'selected_conversation', initial: 'initial_conversation' },
 };
 
-function takesSeveral({ shape }: StateRule): boolean {
+function hasSeveralValues({ shape }: StateRule): boolean {
   return shape === 'options' || shape === 'ids' || shape === 'files';
 }
 
-function ruleOf(element: JsonObject): StateRule | undefined {
+function findRule(element: JsonObject): StateRule | undefined {
   const type = textOf(element, 'type') ?? '';
-  return Object.hasOwn(STATE, type) ? STATE[type] : undefined;
+  return Object.hasOwn(STATE_RULES, type) ? STATE_RULES[type] : undefined;
 }
 
-/** The initial state of a form, from the initial values of its elements. */
 export function initialValues(blocks: JsonObject[]): StateValues {
   const values: StateValues = {};
   for (const { blockId, element, actionId } of placedElements(blocks)) {
-    const rule = ruleOf(element);
-    // An overflow menu doesn't keep the choice.
+    const rule = findRule(element);
+    // Slack doesn't keep the choice in an overflow menu.
     if (!rule || element['type'] === 'overflow') continue;
-    const start = element[rule.initial] ?? (takesSeveral(rule) ? [] : null);
+    const initialValue = element[rule.initial] ?? (hasSeveralValues(rule) ? [] : null);
     values[blockId] = {
       ...values[blockId],
-      [actionId]: { type: textOf(element, 'type') ?? '', [rule.field]: start },
+      [actionId]: { type: textOf(element, 'type') ?? '', [rule.field]: initialValue },
     };
   }
   return values;
 }
 
 /** Keeps a person's input if block, action and element type are still the same. */
-export function keepValues(fresh: StateValues, before: StateValues): StateValues {
-  const kept: StateValues = {};
+export function keepValues(fresh: StateValues, previous: StateValues): StateValues {
+  const values: StateValues = {};
   for (const [blockId, actions] of Object.entries(fresh)) {
-    kept[blockId] = {};
+    values[blockId] = {};
     for (const [actionId, value] of Object.entries(actions)) {
-      const old = before[blockId]?.[actionId];
-      kept[blockId][actionId] = old && old['type'] === value['type'] ? old : value;
+      const old = previous[blockId]?.[actionId];
+      values[blockId][actionId] = old && old['type'] === value['type'] ? old : value;
     }
   }
-  return kept;
+  return values;
 }
 
 /**
@@ -97,11 +93,11 @@ export function filled(
   fileOf: (id: string) => JsonObject = (id) => ({ id }),
 ): JsonObject {
   const { element, actionId } = placed;
-  const rule = ruleOf(element);
+  const rule = findRule(element);
   const type = textOf(element, 'type') ?? '';
   if (!rule) throw new Error(`the element ${actionId} (${type}) takes no value`);
-  const list = input === null ? [] : Array.isArray(input) ? input : [input];
-  const pick = (value: string): Json => {
+  const inputs = input === null ? [] : Array.isArray(input) ? input : [input];
+  const toStateValue = (value: string): Json => {
     if (rule.shape === 'files') return fileOf(value);
     if (rule.shape !== 'option' && rule.shape !== 'options') return value;
     const options = objectsOf(element, 'options');
@@ -110,10 +106,10 @@ export function filled(
     const offered = options.map((candidate) => textOf(candidate, 'value'));
     throw new Error(`${actionId} has no option ${JSON.stringify(value)}; it offers ${offered.join(', ')}`);
   };
-  if (takesSeveral(rule)) return { type, [rule.field]: list.map(pick) };
-  const [single] = list;
+  if (hasSeveralValues(rule)) return { type, [rule.field]: inputs.map(toStateValue) };
+  const [first] = inputs;
   // An empty text input counts as not filled in.
-  return { type, [rule.field]: single === undefined || single === '' ? null : pick(single) };
+  return { type, [rule.field]: first === undefined || first === '' ? null : toStateValue(first) };
 }
 
 /**
@@ -124,11 +120,11 @@ export function inputErrors(blocks: JsonObject[], values: StateValues): Record<s
   const errors: Record<string, string> = {};
   for (const { block, blockId, element, actionId } of placedElements(blocks)) {
     if (block['type'] !== 'input') continue;
-    const rule = ruleOf(element);
+    const rule = findRule(element);
     const value = rule && values[blockId]?.[actionId]?.[rule.field];
-    const empty = value === undefined || value === null || (Array.isArray(value) && value.length === 0);
-    const required = block['optional'] === true ? undefined : 'Please complete this required field.';
-    const error = empty ? required : typeof value === 'string' ? textError(element, value) : undefined;
+    const isEmpty = value === undefined || value === null || (Array.isArray(value) && value.length === 0);
+    const requiredError = block['optional'] === true ? undefined : 'Please complete this required field.';
+    const error = isEmpty ? requiredError : typeof value === 'string' ? textError(element, value) : undefined;
     if (error !== undefined) errors[blockId] = error;
   }
   return errors;
@@ -147,13 +143,13 @@ function textError(element: JsonObject, value: string): string | undefined {
 
 function numberError(element: JsonObject, value: string): string | undefined {
   if (!/^-?\d+$/.test(value)) return 'Please enter a whole number.';
-  const least = textOf(element, 'min_value');
-  const most = textOf(element, 'max_value');
-  if (least !== undefined && Number(value) < Number(least)) {
-    return `Please enter a number that is ${least} or more.`;
+  const min = textOf(element, 'min_value');
+  const max = textOf(element, 'max_value');
+  if (min !== undefined && Number(value) < Number(min)) {
+    return `Please enter a number that is ${min} or more.`;
   }
-  return most !== undefined && Number(value) > Number(most)
-    ? `Please enter a number that is ${most} or less.`
+  return max !== undefined && Number(value) > Number(max)
+    ? `Please enter a number that is ${max} or less.`
     : undefined;
 }
 
@@ -167,8 +163,8 @@ export function actionEntry(placed: PlacedElement, value: JsonObject | undefined
     action_ts: at,
   };
   for (const field of ['text', 'value', 'style', 'placeholder']) {
-    const own = element[field];
-    if (own !== undefined && own !== null) entry[field] = own;
+    const fieldValue = element[field];
+    if (fieldValue !== undefined && fieldValue !== null) entry[field] = fieldValue;
   }
   return { ...entry, ...value };
 }

@@ -2,7 +2,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
 
-/** An invalid request, which is answered with this status. */
 export class HttpError extends Error {
   readonly status: number;
 
@@ -48,7 +47,7 @@ export function sendText(response: ServerResponse, status: number, body: string)
   response.end(body);
 }
 
-/** The bytes of a body. If it is multipart, without the envelope. */
+/** @returns the body, or the content of its first part if it is multipart */
 export async function uploadedBytes(contentType: string, body: Buffer): Promise<Buffer> {
   if (!contentType.startsWith('multipart/form-data')) return body;
   const form = await new Response(new Uint8Array(body), {

@@ -82,7 +82,7 @@ export interface WorkspaceOptions {
   isOpen?: () => boolean;
 }
 
-/** Changes that people can make to a channel. If the app isn't a member, it was removed. */
+/** Changes that people can make to a channel. To remove the app, leave it out of the members. */
 export type ChannelChanges = Partial<Pick<Channel, 'is_archived' | 'members'>>;
 
 /** Changes that admins can make to a person. */
@@ -93,7 +93,6 @@ export type PersonChanges = Partial<
 export interface Workspace {
   /** Base URL of the Web API, which ends with `/api/`. */
   readonly apiUrl: string;
-  /** The page's URL. */
   readonly url: string;
   readonly botToken: string;
   readonly appToken: string;
@@ -103,10 +102,7 @@ export interface Workspace {
   setRequestUrl(url: string): void;
   /** Sends Slack's `url_verification` to the request URL. Resolves with true if the response contains the challenge. */
   verifyRequestUrl(): Promise<boolean>;
-  /**
-   * A person who uses the workspace.
-   * @throws Error if there is no such person
-   */
+  /** @throws Error if there is no such person */
   as(userId: string): Actor;
   channel(idOrName: string): Channel & { messages: Message[]; thread(ts: string): Message[] };
   /** The messages of a channel, oldest first, with replies and without ephemeral messages. */
@@ -115,22 +111,20 @@ export interface Workspace {
   /** Resolves with the first value that isn't undefined. Reads again after each change. */
   waitFor<T>(read: () => T | undefined, options: { timeoutMs?: number; what: string }): Promise<T>;
   readonly faults: Faults;
-  /** Rate limits by method and tier. Off by default. */
   readonly rateLimits: { enabled: boolean };
   readonly conditions: Conditions;
   readonly calls: readonly ApiCall[];
   /** Channels of scheduled messages, by message id. */
   readonly scheduled: ReadonlyMap<string, string>;
-  /** Everything that was sent to the app, in the order of the responses. */
+  /** Everything that was sent to the app, in the order in which it responded. */
   readonly deliveries: readonly Delivery[];
   /** Resends a delivery with the same body. It gets a new signature, unless `signing` overrides it. */
   redeliver(delivery: Delivery, signing?: SigningOverrides): Promise<DeliveryAnswer>;
-  /** Socket Mode, from Slack's side. */
   readonly socket: { readonly connections: number; askToReconnect(): void; disconnect(): void };
   onChange(listener: (change: Change) => void): () => void;
   /** Notifies listeners of an event of the host, with the topic `host.<name>`. */
   emitHostEvent(name: string): void;
-  /** Changes the members of a group. Resolves when the app has acknowledged the event, if it gets one. */
+  /** Resolves when the app has acknowledged the event, if it has the scope to get it. */
   setUsergroup(id: string, users: string[]): Promise<void>;
   /**
    * Deactivates a person, makes them a guest or an admin, or reverts that. Resolves when the app has acknowledged the
@@ -149,7 +143,6 @@ const DEFAULT_WAIT_MS = 5_000;
 /** Built next to the program, so the path is the same in the source and in the build. */
 const OWN_PAGE = fileURLToPath(new URL('../dist/page', import.meta.url));
 
-/** Starts a local Slack workspace: the Web API, deliveries to the app, and the server of the page. */
 export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Workspace> {
   const now = options.now ?? Date.now;
   const state = new State({ ...defaultSeed(), ...options.seed }, now);
@@ -197,7 +190,9 @@ export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Wo
     pageDir: options.pageDir ?? OWN_PAGE,
   });
   const server = createServer((request, response) => {
-    route(core, browser, options, request, response).catch((error: unknown) => refuse(response, error));
+    routeRequest(core, browser, options, request, response).catch((error: unknown) =>
+      sendError(response, error),
+    );
   });
   server.on('upgrade', (request, duplex, head) => socket.upgrade(request, duplex, head));
   await new Promise<void>((resolve, reject) => {
@@ -227,10 +222,12 @@ export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Wo
     },
     as: findActor,
     channel: (idOrName) => {
-      const found = [...state.channels.values()].find(({ id, name }) => id === idOrName || name === idOrName);
-      if (!found) throw new Error(`there is no channel ${idOrName}`);
-      const messages = [...state.messagesOf(found.id)];
-      return { ...found, messages, thread: (ts) => messages.filter((message) => message.thread_ts === ts) };
+      const channel = [...state.channels.values()].find(
+        ({ id, name }) => id === idOrName || name === idOrName,
+      );
+      if (!channel) throw new Error(`there is no channel ${idOrName}`);
+      const messages = [...state.messagesOf(channel.id)];
+      return { ...channel, messages, thread: (ts) => messages.filter((message) => message.thread_ts === ts) };
     },
     messages: (channelId) => [...state.messagesOf(channelId)],
     homeView: (userId) => state.homes.get(userId),
@@ -282,13 +279,13 @@ export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Wo
   };
 }
 
-/** Sends an event to the app if it has the scope. */
+/** Sends an event to the app if the app has the scope. */
 async function announce(core: Core, scope: string, event: JsonObject): Promise<void> {
   if (core.scopes !== undefined && !core.scopes.includes(scope)) return;
   await core.deliverer.deliverEvent(eventPayload(core, event));
 }
 
-async function route(
+async function routeRequest(
   core: Core,
   browser: Browser,
   { isOpen = () => true, handle = async () => false }: Pick<WorkspaceOptions, 'isOpen' | 'handle'>,
@@ -296,17 +293,17 @@ async function route(
   response: ServerResponse,
 ): Promise<void> {
   const url = new URL(request.url ?? '/', 'http://workspace');
-  const [, first = '', second = ''] = url.pathname.split('/');
-  if (first === 'api' && request.method === 'POST') {
-    await handleApi(core, second, request, response);
-  } else if (first === 'response' && request.method === 'POST') {
-    await answerResponseUrl(core, second, request, response);
-  } else if (first === 'upload' && request.method === 'POST') {
+  const [, section = '', id = ''] = url.pathname.split('/');
+  if (section === 'api' && request.method === 'POST') {
+    await handleApi(core, id, request, response);
+  } else if (section === 'response' && request.method === 'POST') {
+    await handleResponseUrl(core, id, request, response);
+  } else if (section === 'upload' && request.method === 'POST') {
     const bytes = await uploadedBytes(String(request.headers['content-type'] ?? ''), await readBody(request));
-    const accepted = receiveUpload(core, second, bytes);
+    const accepted = receiveUpload(core, id, bytes);
     sendText(response, accepted ? 200 : 400, accepted ? `OK - ${bytes.length}` : 'invalid upload');
-  } else if (first === 'files-pri') {
-    const content = readPrivateFile(core, second, request.headers.authorization);
+  } else if (section === 'files-pri') {
+    const content = readPrivateFile(core, id, request.headers.authorization);
     // Slack redirects readers without permission to its sign-in page.
     if (content) response.writeHead(200, { 'content-type': 'application/octet-stream' }).end(content);
     else response.writeHead(302, { location: core.origin }).end();
@@ -314,13 +311,12 @@ async function route(
     rejectCrossOrigin(request);
     if (await handle(url.pathname, request, response)) return;
     if (isOpen()) await browser.handle(request, response, url);
-    else response.writeHead(503, STARTING_HEADERS).end(STARTING);
+    else response.writeHead(503, STARTING_HEADERS).end(STARTING_PAGE);
   }
 }
 
 const STARTING_HEADERS = { 'content-type': 'text/html; charset=utf-8', 'retry-after': '1' };
-/** The page reloads itself. */
-const STARTING = `<!doctype html>
+const STARTING_PAGE = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta http-equiv="refresh" content="1">
@@ -332,7 +328,7 @@ const STARTING = `<!doctype html>
 `;
 
 /** Handles what an app posts to a response URL. In the log and in faults, the method is called `response_url`. */
-async function answerResponseUrl(
+async function handleResponseUrl(
   core: Core,
   key: string,
   request: IncomingMessage,
@@ -347,16 +343,16 @@ async function answerResponseUrl(
       answerFault(fault, response);
       return;
     }
-    const place = core.responseUrls.use(key);
+    const responsePlace = core.responseUrls.use(key);
     if (!args) throw new SlackError('invalid_payload');
-    respond(core, place, args);
+    respond(core, responsePlace, args);
     if (fault) request.socket.destroy();
     else sendText(response, 200, 'ok');
-  } catch (refusal) {
-    if (!(refusal instanceof SlackError)) throw refusal;
-    error = refusal.code;
-    const isUnusable = ['expired_url', 'used_url', 'no_such_url'].includes(refusal.code);
-    sendJson(response, isUnusable ? 404 : 400, { ok: false, error: refusal.code, ...refusal.fields });
+  } catch (slackError) {
+    if (!(slackError instanceof SlackError)) throw slackError;
+    error = slackError.code;
+    const isUnusable = ['expired_url', 'used_url', 'no_such_url'].includes(slackError.code);
+    sendJson(response, isUnusable ? 404 : 400, { ok: false, error: slackError.code, ...slackError.fields });
   } finally {
     const ok = error === undefined;
     core.calls.push({
@@ -379,7 +375,7 @@ function parseObject(text: string): JsonObject | undefined {
   }
 }
 
-function refuse(response: ServerResponse, error: unknown): void {
+function sendError(response: ServerResponse, error: unknown): void {
   if (response.headersSent || response.destroyed) {
     response.destroy();
     return;
@@ -402,7 +398,7 @@ function waitFor<T>(
       finish();
     };
     const timer = setTimeout(() => {
-      settle(() => reject(new Error(`waited ${timeoutMs} ms for ${options.what}\n${summary(core)}`)));
+      settle(() => reject(new Error(`waited ${timeoutMs} ms for ${options.what}\n${summarize(core)}`)));
     }, timeoutMs);
     const check = (): void => {
       try {
@@ -417,16 +413,17 @@ function waitFor<T>(
   });
 }
 
-/** The content of the workspace, for the error if a wait times out. */
-function summary(core: Core): string {
+/** Describes the content of the workspace for the error if a wait times out. */
+function summarize(core: Core): string {
   const { state } = core;
   const lines: string[] = [];
-  const line = (message: Message): string =>
+  const formatMessage = (message: Message): string =>
     `  ${message.ephemeral_to === undefined ? '' : `(only ${message.ephemeral_to}) `}${message.thread_ts === undefined ? '' : '↳ '}${message.user}: ${message.text.slice(0, 200)}`;
   for (const [id, list] of state.messages) {
-    if (list.length > 0) lines.push(`${state.channels.get(id)?.name ?? id}:`, ...list.slice(-8).map(line));
+    if (list.length > 0)
+      lines.push(`${state.channels.get(id)?.name ?? id}:`, ...list.slice(-8).map(formatMessage));
   }
-  if (state.ephemerals.length > 0) lines.push('ephemeral:', ...state.ephemerals.slice(-8).map(line));
+  if (state.ephemerals.length > 0) lines.push('ephemeral:', ...state.ephemerals.slice(-8).map(formatMessage));
   for (const [user, views] of state.modals) {
     for (const view of views) lines.push(`view of ${user}: ${view.callback_id} "${view.title?.text ?? ''}"`);
   }

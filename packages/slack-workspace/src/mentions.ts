@@ -11,27 +11,27 @@ const TOKEN = /<(?:@([UW][A-Z0-9]+)|!subteam\^([A-Z0-9]+)|!(here|channel|everyon
  * Escaped text (`&lt;@U…&gt;`) and `plain_text` objects don't count (docs.slack.dev, formatting message text).
  */
 export function mentionsIn(text: string, blocks: JsonObject[]): string[] {
-  const found = new Set<string>(mentionTokens(text));
-  for (const block of blocks) collect(block, found);
-  return [...found];
+  const mentions = new Set<string>(findMentionTokens(text));
+  for (const block of blocks) collectMentions(block, mentions);
+  return [...mentions];
 }
 
-function mentionTokens(text: string): string[] {
+function findMentionTokens(text: string): string[] {
   return [...text.matchAll(TOKEN)].map(([, user, group, broadcast]) => user ?? group ?? broadcast ?? '');
 }
 
-function collect(value: Json, found: Set<string>): void {
+function collectMentions(value: Json, mentions: Set<string>): void {
   if (Array.isArray(value)) {
-    for (const item of value) collect(item, found);
+    for (const item of value) collectMentions(item, mentions);
     return;
   }
   if (!isObject(value)) return;
   const { type } = value;
   const text = textOf(value, 'text');
   if ((type === 'mrkdwn' || type === 'markdown') && text !== undefined) {
-    for (const mention of mentionTokens(text)) found.add(mention);
+    for (const mention of findMentionTokens(text)) mentions.add(mention);
   }
-  const named =
+  const mention =
     type === 'user'
       ? textOf(value, 'user_id')
       : type === 'usergroup'
@@ -39,11 +39,11 @@ function collect(value: Json, found: Set<string>): void {
         : type === 'broadcast'
           ? textOf(value, 'range')
           : undefined;
-  if (named !== undefined) found.add(named);
-  for (const item of Object.values(value)) collect(item, found);
+  if (mention !== undefined) mentions.add(mention);
+  for (const item of Object.values(value)) collectMentions(item, mentions);
 }
 
-/** Escapes `&`, `<` and `>`, as Slack does when it sends typed text to apps. */
+/** Escapes `&`, `<` and `>`, as Slack does in text that people enter. */
 export function escapeText(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

@@ -21,14 +21,11 @@ export interface Content {
 /** Slack has no such code, so it can't be mistaken for a refusal by Slack. */
 const UNSUPPORTED = 'unsupported_by_local_workspace';
 
-/**
- * The response to refused blocks or views, in Slack's format. Refusals that only this workspace makes have their own
- * code.
- */
+/** The error has Slack's format. If only this workspace refuses the content, the error has its own code. */
 export function refusal(code: string, problems: Problem[]): SlackError {
   const errors = problems.map(describeProblem);
-  const own = problems.some(({ unsupported }) => unsupported === true);
-  return new SlackError(own ? UNSUPPORTED : code, {
+  const isOwnRefusal = problems.some(({ unsupported }) => unsupported === true);
+  return new SlackError(isOwnRefusal ? UNSUPPORTED : code, {
     errors,
     response_metadata: { messages: errors.map((error) => `[ERROR] ${error}`) },
   });
@@ -42,11 +39,11 @@ export function refusal(code: string, problems: Problem[]): SlackError {
  */
 export function compose(channel: string, ts: string, content: Content, maxText: number): Message {
   const text = content.text ?? '';
-  const blocks = checkedBlocks(content.blocks, ts);
+  const blocks = validateBlocks(content.blocks, ts);
   rejectAttachments(content.attachments);
   if (text === '' && blocks.length === 0) throw new SlackError('no_text');
   if (text.length > maxText) throw new SlackError('msg_too_long');
-  const metadata = checkedMetadata(content.metadata);
+  const metadata = validateMetadata(content.metadata);
   return {
     type: 'message',
     channel,
@@ -59,7 +56,7 @@ export function compose(channel: string, ts: string, content: Content, maxText: 
   };
 }
 
-function checkedBlocks(blocks: Json | undefined, ts: string): JsonObject[] {
+function validateBlocks(blocks: Json | undefined, ts: string): JsonObject[] {
   if (blocks === undefined || blocks === null) return [];
   if (!Array.isArray(blocks)) throw new SlackError('invalid_blocks_format');
   const problems = checkBlocks(blocks, 'message', '/blocks');
@@ -70,12 +67,12 @@ function checkedBlocks(blocks: Json | undefined, ts: string): JsonObject[] {
 
 function rejectAttachments(attachments: Json | undefined): void {
   if (attachments === undefined || attachments === null) return;
-  const check = new Checker();
-  check.unsupported('attachments', '/attachments');
-  throw refusal('invalid_attachments', check.problems);
+  const checker = new Checker();
+  checker.unsupported('attachments', '/attachments');
+  throw refusal('invalid_attachments', checker.problems);
 }
 
-function checkedMetadata(metadata: Json | undefined): Message['metadata'] {
+function validateMetadata(metadata: Json | undefined): Message['metadata'] {
   if (metadata === undefined || metadata === null) return undefined;
   if (!isObject(metadata)) throw new SlackError('invalid_metadata_format');
   if (Object.keys(metadata).length === 0) return undefined;
@@ -87,13 +84,13 @@ function checkedMetadata(metadata: Json | undefined): Message['metadata'] {
 }
 
 /**
- * The channel that an app writes to: an id, a name with or without `#`, or the id of a person for their direct message.
+ * Finds a channel by id, by name with or without `#`, or by the id of a person for their direct message.
  * @throws SlackError `channel_not_found`, `not_in_channel` or `is_archived`
  */
-export function writableChannel(core: Core, given: string): Channel {
+export function writableChannel(core: Core, idOrName: string): Channel {
   const { state } = core;
-  if (state.users.has(given) && given !== APP.botUserId) return state.openDirectMessage(given);
-  const channel = knownChannel(core, given);
+  if (state.users.has(idOrName) && idOrName !== APP.botUserId) return state.openDirectMessage(idOrName);
+  const channel = knownChannel(core, idOrName);
   requireWritable(channel);
   return channel;
 }
@@ -106,13 +103,13 @@ export function requireWritable(channel: Channel): void {
 }
 
 /** @throws SlackError `channel_not_found`. */
-export function knownChannel(core: Core, given: string): Channel {
-  const name = given.replace(/^#/, '');
-  const found =
-    core.state.channels.get(given) ??
+export function knownChannel(core: Core, idOrName: string): Channel {
+  const name = idOrName.replace(/^#/, '');
+  const channel =
+    core.state.channels.get(idOrName) ??
     [...core.state.channels.values()].find((channel) => !channel.is_im && channel.name === name);
-  if (!found) throw new SlackError('channel_not_found');
-  return found;
+  if (!channel) throw new SlackError('channel_not_found');
+  return channel;
 }
 
 /** Posts a message from Slack itself that only one person sees. */

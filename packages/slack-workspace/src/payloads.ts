@@ -1,4 +1,4 @@
-/** The payloads of commands, interactions and events (docs.slack.dev, interaction payloads). */
+/* The payloads of commands, interactions and events (docs.slack.dev, interaction payloads). */
 import { userForApps } from './api/people.ts';
 import { viewForApps } from './api/views.ts';
 import type { Core } from './core.ts';
@@ -15,33 +15,33 @@ const WORKSPACE = {
   is_enterprise_install: false,
 };
 
-function author(user: User): JsonObject {
+function formatUser(user: User): JsonObject {
   return { id: user.id, username: user.name, name: user.name, team_id: user.team_id };
 }
 
-function place(channel: Channel): JsonObject {
+function formatChannel(channel: Channel): JsonObject {
   const name = channel.is_im ? 'directmessage' : channel.is_private ? 'privategroup' : channel.name;
   return { id: channel.id, name };
 }
 
 /**
- * The text of a command as Slack sends it: `&`, `<` and `>` are escaped. With `should_escape`, mentions of people and
- * channels, and links, become tokens too (docs.slack.dev, implementing slash commands).
+ * Slack escapes `&`, `<` and `>`. With `should_escape`, mentions and links become tokens too (docs.slack.dev,
+ * implementing slash commands).
  */
-function commandText(core: Core, input: string): string {
+function formatCommandText(core: Core, input: string): string {
   const escaped = escapeText(input.trim());
   if (!core.escapeEntities) return escaped;
   const users = [...core.state.users.values()];
   const channels = [...core.state.channels.values()];
   return escaped
-    .replace(/(?<=^|\s)@([\w.-]+)/g, (whole, name: string) => {
+    .replace(/(?<=^|\s)@([\w.-]+)/g, (mention, name: string) => {
       // The page shows the real names of people, which start with a capital.
       const user = users.find((candidate) => candidate.name === name.toLowerCase());
-      return user ? `<@${user.id}|${user.name}>` : whole;
+      return user ? `<@${user.id}|${user.name}>` : mention;
     })
-    .replace(/(?<=^|\s)#([\w-]+)/g, (whole, name) => {
+    .replace(/(?<=^|\s)#([\w-]+)/g, (mention, name) => {
       const channel = channels.find((candidate) => !candidate.is_im && candidate.name === name);
-      return channel ? `<#${channel.id}|${channel.name}>` : whole;
+      return channel ? `<#${channel.id}|${channel.name}>` : mention;
     })
     .replace(/(?<=^|\s)(https?:\/\/\S+)/g, '<$1>')
     .replace(/(?<=^|\s)((?:[a-z0-9-]+\.)+[a-z]{2,})(?=$|\s)/gi, '<http://$1|$1>');
@@ -55,7 +55,7 @@ export function commandPayload(
   text: string,
   triggerId: string,
 ): JsonObject {
-  const { id, name } = place(channel);
+  const { id, name } = formatChannel(channel);
   return {
     token: APP.verificationToken,
     team_id: user.team_id,
@@ -65,7 +65,7 @@ export function commandPayload(
     user_id: user.id,
     user_name: user.name,
     command,
-    text: commandText(core, text),
+    text: formatCommandText(core, text),
     api_app_id: APP.id,
     is_enterprise_install: 'false',
     response_url: core.origin + core.responseUrls.issuePath({ channel: channel.id, userId: user.id }),
@@ -91,7 +91,7 @@ export function messageActionsPayload(
   return {
     type: 'block_actions',
     ...WORKSPACE,
-    user: author(user),
+    user: formatUser(user),
     container: {
       type: 'message',
       message_ts: message.ts,
@@ -100,7 +100,7 @@ export function messageActionsPayload(
       ...(message.thread_ts !== undefined && { thread_ts: message.thread_ts }),
     },
     trigger_id: triggerId,
-    channel: place(channel),
+    channel: formatChannel(channel),
     // Slack doesn't store ephemeral messages, so their payload has no message.
     ...(!ephemeral && { message: messageForApps(message, false) }),
     state: { values: {} },
@@ -118,7 +118,7 @@ export function viewActionsPayload(
   return {
     type: 'block_actions',
     ...WORKSPACE,
-    user: author(user),
+    user: formatUser(user),
     container: { type: 'view', view_id: view.id },
     trigger_id: triggerId,
     view: viewForApps(view),
@@ -130,7 +130,7 @@ export function submissionPayload(user: User, view: View, triggerId: string): Js
   return {
     type: 'view_submission',
     ...WORKSPACE,
-    user: author(user),
+    user: formatUser(user),
     trigger_id: triggerId,
     view: viewForApps(view),
     response_urls: [],
@@ -150,8 +150,8 @@ export function messageShortcutPayload(
     type: 'message_action',
     ...workspace,
     action_ts: core.state.nextTs(),
-    user: author(user),
-    channel: place(channel),
+    user: formatUser(user),
+    channel: formatChannel(channel),
     callback_id: callbackId,
     trigger_id: triggerId,
     response_url: core.origin + core.responseUrls.issuePath({ channel: channel.id, userId: user.id }),
@@ -171,7 +171,7 @@ export function globalShortcutPayload(
     type: 'shortcut',
     ...workspace,
     action_ts: core.state.nextTs(),
-    user: author(user),
+    user: formatUser(user),
     callback_id: callbackId,
     trigger_id: triggerId,
   };

@@ -8,7 +8,7 @@ export interface Problem {
   unsupported?: true;
 }
 
-/** The line that Slack puts in `response_metadata.messages`. */
+/** As in Slack's `response_metadata.messages`. */
 export function describeProblem(problem: Problem): string {
   return `${problem.message} [json-pointer:${problem.pointer}]`;
 }
@@ -28,7 +28,7 @@ export function objectsOf(object: JsonObject, field: string): JsonObject[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
-/** Collects problems while it reads a structure. Each helper returns the part that can be used. */
+/** Collects problems while it reads a structure. Each method returns the valid part of what it checks. */
 export class Checker {
   readonly problems: Problem[] = [];
 
@@ -36,7 +36,7 @@ export class Checker {
     this.problems.push({ message, pointer });
   }
 
-  /** Adds the problem that this workspace doesn't support something; `what` as in "the block `carousel`". */
+  /** @param what as in "the block `carousel`" */
   unsupported(what: string, pointer: string): void {
     const message = `the local workspace does not support ${what}`;
     this.problems.push({ message, pointer, unsupported: true });
@@ -49,21 +49,21 @@ export class Checker {
     rule: { max?: number; min?: number; required?: boolean; oneOf?: readonly string[] },
   ): string | undefined {
     const value = object[field];
-    const place = `${pointer}/${field}`;
+    const fieldPointer = `${pointer}/${field}`;
     if (value === undefined) {
       if (rule.required) this.add(`missing required field: ${field}`, pointer);
       return undefined;
     }
     if (typeof value !== 'string') {
-      this.add('must be a string', place);
+      this.add('must be a string', fieldPointer);
       return undefined;
     }
     if (rule.max !== undefined && value.length > rule.max) {
-      this.add(`must be less than ${rule.max + 1} characters`, place);
+      this.add(`must be less than ${rule.max + 1} characters`, fieldPointer);
     }
     if (value.length < (rule.min ?? 0))
-      this.add(`must be more than ${(rule.min ?? 0) - 1} characters`, place);
-    if (rule.oneOf && !rule.oneOf.includes(value)) this.add(`must be a valid enum value`, place);
+      this.add(`must be more than ${(rule.min ?? 0) - 1} characters`, fieldPointer);
+    if (rule.oneOf && !rule.oneOf.includes(value)) this.add(`must be a valid enum value`, fieldPointer);
     return value;
   }
 
@@ -90,17 +90,18 @@ export class Checker {
     rule: { min?: number; max: number; required?: boolean },
   ): Json[] {
     const value = object[field];
-    const place = `${pointer}/${field}`;
+    const fieldPointer = `${pointer}/${field}`;
     if (value === undefined) {
       if (rule.required) this.add(`missing required field: ${field}`, pointer);
       return [];
     }
     if (!Array.isArray(value)) {
-      this.add('must be an array', place);
+      this.add('must be an array', fieldPointer);
       return [];
     }
-    if (value.length > rule.max) this.add(`no more than ${rule.max} items allowed`, place);
-    if (value.length < (rule.min ?? 0)) this.add(`no fewer than ${rule.min ?? 0} items allowed`, place);
+    if (value.length > rule.max) this.add(`no more than ${rule.max} items allowed`, fieldPointer);
+    if (value.length < (rule.min ?? 0))
+      this.add(`no fewer than ${rule.min ?? 0} items allowed`, fieldPointer);
     return value;
   }
 
@@ -112,9 +113,9 @@ export class Checker {
     rule: { min?: number; max: number; required?: boolean },
   ): { item: JsonObject; at: string }[] {
     return this.list(object, field, pointer, rule).flatMap((item, index) => {
-      const at = `${pointer}/${field}/${index}`;
-      if (isObject(item)) return [{ item, at }];
-      this.add('must provide an object', at);
+      const itemPointer = `${pointer}/${field}/${index}`;
+      if (isObject(item)) return [{ item, at: itemPointer }];
+      this.add('must provide an object', itemPointer);
       return [];
     });
   }

@@ -121,7 +121,7 @@ export type ShortcutHint = z.infer<typeof shortcutHintSchema>;
 
 /** `GET /local/state?user=U…`: everything that the person sees. Without a user, the first person. */
 export const snapshotSchema = z.object({
-  /** Incremented by each change. Events have it too. */
+  /** Incremented by each change. Included in events. */
   version: z.number(),
   /** By the workspace's clock, in milliseconds since 1970. */
   now: z.number(),
@@ -144,7 +144,7 @@ export type Snapshot = z.infer<typeof snapshotSchema>;
 /** `GET /local/events` (server-sent events): something has changed, so the state must be read again. */
 export const changeSchema = z.object({
   version: z.number(),
-  /** `message`, `ephemeral`, `view`, `home` or `channel`. If the host announces something, `host.` and a word. */
+  /** `message`, `ephemeral`, `view`, `home`, `channel`, or `host.<name>` for an event of the host. */
   topic: z.string(),
   channel: z.string().optional(),
   user: z.string().optional(),
@@ -168,8 +168,8 @@ export const requestSchemas = {
     thread_ts: z.string().optional(),
   }),
   /**
-   * Clicks a button in a message or view (including the Home tab). The value tells buttons with the same action id
-   * apart.
+   * Clicks a button in a message or view (including the Home tab). The value selects one of several buttons with the
+   * same action id.
    */
   act: z.object({
     user: z.string(),
@@ -221,7 +221,6 @@ export type SubmitResult =
   /** The app didn't respond, or its response was invalid. The dialog stays open. */
   | { outcome: 'failed'; error: string };
 
-/** The response to `say`. */
 export interface SayResult {
   ts: string;
 }

@@ -6,7 +6,7 @@ const MINUTE_MS = 60_000;
 export class RateLimits {
   enabled = false;
   readonly #now: () => number;
-  readonly #taken = new Map<string, number[]>();
+  readonly #callTimes = new Map<string, number[]>();
 
   constructor(now: () => number) {
     this.#now = now;
@@ -14,17 +14,17 @@ export class RateLimits {
 
   /**
    * Counts a call.
-   * @returns the seconds until it may be retried, if it is over the limit
+   * @returns the seconds until a retry is allowed; undefined if the call is within the limit
    */
   take(method: string): number | undefined {
     const limit = Object.hasOwn(TIERS, method) ? TIERS[method] : undefined;
     if (!this.enabled || limit === undefined) return undefined;
     const now = this.#now();
-    const recent = (this.#taken.get(method) ?? []).filter((at) => at > now - MINUTE_MS && at <= now);
+    const recent = (this.#callTimes.get(method) ?? []).filter((at) => at > now - MINUTE_MS && at <= now);
     const [oldest] = recent;
     if (oldest !== undefined && recent.length >= limit)
       return Math.max(Math.ceil((oldest + MINUTE_MS - now) / 1_000), 1);
-    this.#taken.set(method, [...recent, now]);
+    this.#callTimes.set(method, [...recent, now]);
     return undefined;
   }
 }

@@ -34,7 +34,6 @@ export class ResponseUrls {
     this.#now = now;
   }
 
-  /** The path of a new response URL. */
   issuePath(place: ResponsePlace): string {
     const key = randomBytes(12).toString('hex');
     this.#issued.set(key, { ...place, at: this.#now(), uses: 0 });
@@ -60,23 +59,23 @@ export class ResponseUrls {
  * Handles what an app posts to a response URL, or its direct response to a command.
  * @throws SlackError with the codes of `chat.postMessage`, or `message_not_found`
  */
-export function respond(core: Core, place: ResponsePlace, given: JsonObject): void {
+export function respond(core: Core, place: ResponsePlace, content: JsonObject): void {
   const { state } = core;
-  const parsed = bodySchema.safeParse(given);
+  const parsed = bodySchema.safeParse(content);
   if (!parsed.success) throw new SlackError('invalid_payload');
   const body = parsed.data;
-  const original = originalOf(core, place);
+  const original = findOriginal(core, place);
   if (body.delete_original) {
     if (!original) throw new SlackError('message_not_found');
     state.remove(original);
     return;
   }
-  const replaced = body.replace_original === true ? original : undefined;
-  if (body.replace_original === true && place.ts !== undefined && !replaced)
+  const replacedMessage = body.replace_original === true ? original : undefined;
+  if (body.replace_original === true && place.ts !== undefined && !replacedMessage)
     throw new SlackError('message_not_found');
-  const message = compose(place.channel, replaced?.ts ?? state.nextTs(), body, LIMITS.message.text);
-  if (replaced) {
-    const { thread_ts, ephemeral_to, metadata } = replaced;
+  const message = compose(place.channel, replacedMessage?.ts ?? state.nextTs(), body, LIMITS.message.text);
+  if (replacedMessage) {
+    const { thread_ts, ephemeral_to, metadata } = replacedMessage;
     state.replace({
       ...(metadata && { metadata }),
       ...message,
@@ -98,7 +97,7 @@ export function respond(core: Core, place: ResponsePlace, given: JsonObject): vo
   });
 }
 
-function originalOf(core: Core, place: ResponsePlace): Message | undefined {
+function findOriginal(core: Core, place: ResponsePlace): Message | undefined {
   if (place.ts === undefined) return undefined;
   return place.ephemeral
     ? core.state.findEphemeral(place.channel, place.ts)

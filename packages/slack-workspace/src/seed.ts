@@ -1,6 +1,6 @@
 import type { Channel, User } from './protocol.ts';
 
-/** The invented identity of the workspace, the app and its bot, which is valid only on this machine. */
+/** The invented identities are valid only on this machine. */
 export const TEAM = { id: 'T0STEWARD', domain: 'steward-demo' } as const;
 const OTHER_TEAM_ID = 'T0ELSEWHERE';
 export const APP = {
@@ -31,7 +31,7 @@ export interface Seed {
   usergroups: Usergroup[];
 }
 
-function person(id: string, name: string, role: string, tz: string, more: Partial<User> = {}): User {
+function createUser(id: string, name: string, role: string, tz: string, more: Partial<User> = {}): User {
   return {
     id,
     name: name.toLowerCase(),
@@ -50,7 +50,13 @@ function person(id: string, name: string, role: string, tz: string, more: Partia
   };
 }
 
-function channel(id: string, name: string, members: string[], topic: string, is_private = false): Channel {
+function createChannel(
+  id: string,
+  name: string,
+  members: string[],
+  topic: string,
+  is_private = false,
+): Channel {
   return { id, name, members, topic, is_private, is_im: false };
 }
 
@@ -59,7 +65,6 @@ export function directMessageId(userId: string): string {
   return `D${userId.slice(1)}`;
 }
 
-/** Returns a new copy each time. */
 export function defaultSeed(): Seed {
   const people = ['U0ALICE', 'U0BOB', 'U0CAROL', 'U0ADA'];
   const bot = APP.botUserId;
@@ -67,18 +72,18 @@ export function defaultSeed(): Seed {
     teamName: 'Local workspace',
     appName: 'App',
     users: [
-      person('U0ALICE', 'Alice', 'asks', 'Europe/Berlin'),
-      person('U0BOB', 'Bob', 'approves', 'Europe/London'),
-      person('U0CAROL', 'Carol', 'approves', 'America/New_York'),
-      person('U0DAVE', 'Dave', 'guest', 'Asia/Tokyo', { team_id: OTHER_TEAM_ID, is_stranger: true }),
-      person('U0ADA', 'Ada', 'admin', 'Europe/London', { is_admin: true }),
+      createUser('U0ALICE', 'Alice', 'asks', 'Europe/Berlin'),
+      createUser('U0BOB', 'Bob', 'approves', 'Europe/London'),
+      createUser('U0CAROL', 'Carol', 'approves', 'America/New_York'),
+      createUser('U0DAVE', 'Dave', 'guest', 'Asia/Tokyo', { team_id: OTHER_TEAM_ID, is_stranger: true }),
+      createUser('U0ADA', 'Ada', 'admin', 'Europe/London', { is_admin: true }),
     ],
     channels: [
-      channel('C0DOMAINS', 'domains', [...people, 'U0DAVE', bot], 'Ask for domains here'),
-      channel('C0GENERAL', 'general', [...people, bot], 'Everything else'),
-      channel('C0EXPIRY', 'domain-expiry', [...people, bot], 'What expires soon'),
-      channel('C0NOBOT', 'private-ish', people, 'The bot is not here'),
-      channel('C0LOCKED', 'leadership', ['U0ALICE', 'U0ADA'], 'Private, the bot is not here', true),
+      createChannel('C0DOMAINS', 'domains', [...people, 'U0DAVE', bot], 'Ask for domains here'),
+      createChannel('C0GENERAL', 'general', [...people, bot], 'Everything else'),
+      createChannel('C0EXPIRY', 'domain-expiry', [...people, bot], 'What expires soon'),
+      createChannel('C0NOBOT', 'private-ish', people, 'The bot is not here'),
+      createChannel('C0LOCKED', 'leadership', ['U0ALICE', 'U0ADA'], 'Private, the bot is not here', true),
       {
         id: 'D0ALICEBOB',
         name: 'alice-bob',

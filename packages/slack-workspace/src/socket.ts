@@ -19,14 +19,14 @@ export class SocketMode {
   readonly #tickets = new Map<string, number>();
   readonly #server = new WebSocketServer({ noServer: true, maxPayload: MAX_MESSAGE_BYTES });
   readonly #connections = new Set<WebSocket>();
-  readonly #leaving = new WeakSet<WebSocket>();
-  #turn = 0;
-  readonly #waiting = new Map<string, (payload: Json | undefined) => void>();
-  readonly #changed: () => void;
+  readonly #askedToReconnect = new WeakSet<WebSocket>();
+  #connectionTurn = 0;
+  readonly #pendingAcknowledgements = new Map<string, (payload: Json | undefined) => void>();
+  readonly #onChanged: () => void;
   readonly #pings: NodeJS.Timeout;
 
-  constructor(changed: () => void) {
-    this.#changed = changed;
+  constructor(onChanged: () => void) {
+    this.#onChanged = onChanged;
     this.#pings = setInterval(() => {
       for (const connection of this.#connections) connection.ping('Ping from local workspace');
     }, PING_EVERY_MS).unref();
@@ -52,17 +52,17 @@ export class SocketMode {
       socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n');
       return;
     }
-    this.#server.handleUpgrade(request, socket, head, (connection) => this.#greet(connection));
+    this.#server.handleUpgrade(request, socket, head, (connection) => this.#accept(connection));
   }
 
-  #greet(connection: WebSocket): void {
+  #accept(connection: WebSocket): void {
     this.#connections.add(connection);
-    connection.on('message', (data) => this.#acknowledged(String(data)));
-    // A broken connection is also closed, and that is handled.
+    connection.on('message', (data) => this.#handleAcknowledgement(String(data)));
+    // 'close' follows and is handled.
     connection.on('error', () => undefined);
     connection.on('close', () => {
       this.#connections.delete(connection);
-      this.#changed();
+      this.#onChanged();
     });
     connection.send(
       JSON.stringify({
@@ -72,7 +72,7 @@ export class SocketMode {
         debug_info: { host: 'local-workspace', approximate_connection_time: 18_060 },
       }),
     );
-    this.#changed();
+    this.#onChanged();
   }
 
   /**
@@ -85,15 +85,15 @@ export class SocketMode {
     payload: JsonObject,
     retry?: { num: number; reason: string },
   ): Promise<Json | undefined> {
-    const open = [...this.#connections];
-    const staying = open.filter((each) => !this.#leaving.has(each));
-    const usable = staying.length > 0 ? staying : open;
-    this.#turn += 1;
-    const connection = usable[this.#turn % usable.length];
+    const connections = [...this.#connections];
+    const remaining = connections.filter((candidate) => !this.#askedToReconnect.has(candidate));
+    const usable = remaining.length > 0 ? remaining : connections;
+    this.#connectionTurn += 1;
+    const connection = usable[this.#connectionTurn % usable.length];
     if (!connection) return Promise.reject(new Error('no Socket Mode connection is open'));
     const envelopeId = randomBytes(16).toString('hex');
     return new Promise((resolve) => {
-      this.#waiting.set(envelopeId, resolve);
+      this.#pendingAcknowledgements.set(envelopeId, resolve);
       connection.send(
         JSON.stringify({
           envelope_id: envelopeId,
@@ -114,7 +114,7 @@ export class SocketMode {
       debug_info: { host: 'local' },
     });
     for (const connection of this.#connections) {
-      this.#leaving.add(connection);
+      this.#askedToReconnect.add(connection);
       connection.send(text);
     }
   }
@@ -129,12 +129,12 @@ export class SocketMode {
     this.disconnect();
   }
 
-  #acknowledged(text: string): void {
+  #handleAcknowledgement(text: string): void {
     const { success, data } = acknowledgementSchema.safeParse(parseJson(text));
     if (!success) return;
-    const waiting = this.#waiting.get(data.envelope_id);
-    this.#waiting.delete(data.envelope_id);
-    waiting?.(data.payload);
+    const resolve = this.#pendingAcknowledgements.get(data.envelope_id);
+    this.#pendingAcknowledgements.delete(data.envelope_id);
+    resolve?.(data.payload);
   }
 }
 

@@ -30,11 +30,11 @@ export interface StateFile {
  * @throws Error if the file isn't a saved workspace
  */
 export function persistToFile(state: State, path: string): StateFile {
-  const saved = read(path);
+  const saved = readSavedState(path);
   if (saved) state.restore(saved);
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> = Promise.resolve();
-  let failure: Error | undefined;
+  let writeError: Error | undefined;
   const write = (): Promise<void> => {
     clearTimeout(timer);
     timer = undefined;
@@ -43,26 +43,26 @@ export function persistToFile(state: State, path: string): StateFile {
         await mkdir(dirname(path), { recursive: true });
         await writeFile(`${path}.new`, JSON.stringify(state.save()), { mode: 0o600 });
         await rename(`${path}.new`, path);
-        failure = undefined;
+        writeError = undefined;
       } catch (error) {
-        failure = new Error(`writing the workspace's state to ${path}`, { cause: error });
+        writeError = new Error(`writing the workspace's state to ${path}`, { cause: error });
       }
     });
     return writing;
   };
-  const stop = state.onChange(() => {
+  const unsubscribe = state.onChange(() => {
     timer ??= setTimeout(() => void write(), WRITE_DELAY_MS).unref();
   });
   return {
     flush: async () => {
-      stop();
-      await (timer || failure ? write() : writing);
-      if (failure) throw failure;
+      unsubscribe();
+      await (timer || writeError ? write() : writing);
+      if (writeError) throw writeError;
     },
   };
 }
 
-function read(path: string): SavedState | undefined {
+function readSavedState(path: string): SavedState | undefined {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');

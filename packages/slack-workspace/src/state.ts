@@ -63,8 +63,8 @@ export class State {
   }
 
   /**
-   * The `ts` of a message: seconds with six decimal places. They are unique and increase even if the clock stands
-   * still.
+   * The `ts` of a message: seconds with six decimal places. Values are unique and increase even if the clock doesn't
+   * advance.
    */
   nextTs(): string {
     this.#lastTs = Math.max(Math.round(this.now() * 1_000), this.#lastTs + 1);
@@ -79,8 +79,8 @@ export class State {
 
   openDirectMessage(userId: string): Channel {
     const id = directMessageId(userId);
-    const known = this.channels.get(id);
-    if (known) return known;
+    const existing = this.channels.get(id);
+    if (existing) return existing;
     const channel: Channel = {
       id,
       name: this.users.get(userId)?.name ?? userId,
@@ -95,11 +95,11 @@ export class State {
   }
 
   messagesOf(channelId: string): Message[] {
-    const known = this.messages.get(channelId);
-    if (known) return known;
-    const fresh: Message[] = [];
-    this.messages.set(channelId, fresh);
-    return fresh;
+    const existing = this.messages.get(channelId);
+    if (existing) return existing;
+    const created: Message[] = [];
+    this.messages.set(channelId, created);
+    return created;
   }
 
   find(channelId: string, ts: string): Message | undefined {
@@ -111,32 +111,38 @@ export class State {
   }
 
   post(message: Message): void {
-    if (message.ephemeral_to === undefined) this.messagesOf(message.channel).push(message);
-    else this.ephemerals.push(message);
-    this.changed(message.ephemeral_to === undefined ? 'message' : 'ephemeral', { channel: message.channel });
+    this.#listOf(message).push(message);
+    this.#messageChanged(message);
   }
 
-  /** Replaces a message with its new version. */
   replace(message: Message): void {
-    const list = message.ephemeral_to === undefined ? this.messagesOf(message.channel) : this.ephemerals;
+    const list = this.#listOf(message);
     const index = list.findIndex((old) => old.ts === message.ts && old.channel === message.channel);
     if (index >= 0) list[index] = message;
-    this.changed(message.ephemeral_to === undefined ? 'message' : 'ephemeral', { channel: message.channel });
+    this.#messageChanged(message);
   }
 
   remove(message: Message): void {
-    const list = message.ephemeral_to === undefined ? this.messagesOf(message.channel) : this.ephemerals;
+    const list = this.#listOf(message);
     const index = list.indexOf(message);
     if (index >= 0) list.splice(index, 1);
-    this.changed(message.ephemeral_to === undefined ? 'message' : 'ephemeral', { channel: message.channel });
+    this.#messageChanged(message);
+  }
+
+  #listOf({ channel, ephemeral_to }: Message): Message[] {
+    return ephemeral_to === undefined ? this.messagesOf(channel) : this.ephemerals;
+  }
+
+  #messageChanged({ channel, ephemeral_to }: Message): void {
+    this.changed(ephemeral_to === undefined ? 'message' : 'ephemeral', { channel });
   }
 
   modalsOf(userId: string): View[] {
-    const known = this.modals.get(userId);
-    if (known) return known;
-    const fresh: View[] = [];
-    this.modals.set(userId, fresh);
-    return fresh;
+    const existing = this.modals.get(userId);
+    if (existing) return existing;
+    const created: View[] = [];
+    this.modals.set(userId, created);
+    return created;
   }
 
   /** Also finds Home views. */
@@ -149,7 +155,7 @@ export class State {
     return undefined;
   }
 
-  /** Shows a view: replaces the view with the same id, or puts it on top. */
+  /** Replaces the view with the same id, or puts the view on top. */
   show(userId: string, view: View): void {
     if (view.type === 'home') {
       this.homes.set(userId, view);
@@ -165,12 +171,12 @@ export class State {
 
   /** Closes a dialog. With `all`, also closes all dialogs above and below it. */
   closeView(userId: string, viewId: string, all: boolean): void {
-    const open = this.modalsOf(userId);
-    const root = open.find((view) => view.id === viewId)?.root_view_id;
+    const stack = this.modalsOf(userId);
+    const root = stack.find((view) => view.id === viewId)?.root_view_id;
     const isClosed = (view: View) => view.id === viewId || (all && view.root_view_id === root);
     this.modals.set(
       userId,
-      open.filter((view) => !isClosed(view)),
+      stack.filter((view) => !isClosed(view)),
     );
     this.changed('view', { user: userId });
   }

@@ -12,7 +12,7 @@ export interface Trigger {
 /** Issues trigger ids. Each can be used once, within 3 seconds by the workspace's clock. */
 export class Triggers {
   readonly #now: () => number;
-  readonly #issued = new Map<string, Trigger & { at: number; used: boolean }>();
+  readonly #issued = new Map<string, Trigger & { issuedAt: number; wasUsed: boolean }>();
 
   constructor(now: () => number) {
     this.#now = now;
@@ -21,7 +21,7 @@ export class Triggers {
   issue(trigger: Trigger): string {
     const at = this.#now();
     const id = `${Math.floor(at / 1_000)}.${this.#issued.size + 1}.${randomBytes(16).toString('hex')}`;
-    this.#issued.set(id, { ...trigger, at, used: false });
+    this.#issued.set(id, { ...trigger, issuedAt: at, wasUsed: false });
     return id;
   }
 
@@ -29,9 +29,9 @@ export class Triggers {
   exchange(id: string): Trigger {
     const trigger = this.#issued.get(id);
     if (!trigger) throw new SlackError('invalid_trigger_id');
-    if (trigger.used) throw new SlackError('exchanged_trigger_id');
-    if (this.#now() - trigger.at > LIMITS.trigger.validMs) throw new SlackError('expired_trigger_id');
-    trigger.used = true;
+    if (trigger.wasUsed) throw new SlackError('exchanged_trigger_id');
+    if (this.#now() - trigger.issuedAt > LIMITS.trigger.validMs) throw new SlackError('expired_trigger_id');
+    trigger.wasUsed = true;
     return trigger;
   }
 }

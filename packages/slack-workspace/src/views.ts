@@ -4,30 +4,33 @@ import { LIMITS } from './limits.ts';
 import { Checker, isObject, objectsOf, type Problem, textOf } from './problems.ts';
 import type { JsonObject, View } from './protocol.ts';
 
-const FIELDS = ['type', 'title', 'submit', 'close', 'blocks', 'private_metadata', 'callback_id'];
+const VIEW_FIELDS = ['type', 'title', 'submit', 'close', 'blocks', 'private_metadata', 'callback_id'];
 
 /** Checks the payload of a view (docs.slack.dev, reference of views). */
 export function checkView(view: JsonObject, expected: 'modal' | 'home'): Problem[] {
   const check = new Checker();
-  const at = '/view';
+  const pointer = '/view';
   const { title, submit, close, privateMetadata, callbackId } = LIMITS.view;
-  check.string(view, 'type', at, { required: true, oneOf: [expected] });
-  check.onlyFields(view, FIELDS, at);
+  check.string(view, 'type', pointer, { required: true, oneOf: [expected] });
+  check.onlyFields(view, VIEW_FIELDS, pointer);
   if (expected === 'modal') {
-    check.text(view, 'title', at, { max: title, plain: true, required: true });
-    check.text(view, 'submit', at, { max: submit, plain: true });
-    check.text(view, 'close', at, { max: close, plain: true });
+    check.text(view, 'title', pointer, { max: title, plain: true, required: true });
+    check.text(view, 'submit', pointer, { max: submit, plain: true });
+    check.text(view, 'close', pointer, { max: close, plain: true });
   }
-  check.string(view, 'private_metadata', at, { max: privateMetadata });
-  check.string(view, 'callback_id', at, { max: callbackId });
+  check.string(view, 'private_metadata', pointer, { max: privateMetadata });
+  check.string(view, 'callback_id', pointer, { max: callbackId });
   if (view['blocks'] === undefined) {
-    check.add('missing required field: blocks', at);
+    check.add('missing required field: blocks', pointer);
     return check.problems;
   }
-  check.problems.push(...checkBlocks(view['blocks'], expected, `${at}/blocks`));
-  const input = objectsOf(view, 'blocks').findIndex((block) => block['type'] === 'input');
-  if (expected === 'modal' && input >= 0 && view['submit'] === undefined) {
-    check.add('must define `submit` to use an `input` block in modals', `${at}/blocks/${input}/input`);
+  check.problems.push(...checkBlocks(view['blocks'], expected, `${pointer}/blocks`));
+  const inputIndex = objectsOf(view, 'blocks').findIndex((block) => block['type'] === 'input');
+  if (expected === 'modal' && inputIndex >= 0 && view['submit'] === undefined) {
+    check.add(
+      'must define `submit` to use an `input` block in modals',
+      `${pointer}/blocks/${inputIndex}/input`,
+    );
   }
   return check.problems;
 }
@@ -42,7 +45,7 @@ type ViewIdentity = Pick<
  * Builds the view to show from a checked payload. Adds missing ids. Keeps a person's input if block id, action id and
  * element type are the same as before.
  */
-export function buildView(payload: JsonObject, identity: ViewIdentity, before: View | undefined): View {
+export function buildView(payload: JsonObject, identity: ViewIdentity, previous: View | undefined): View {
   const blocks = nameBlocks(objectsOf(payload, 'blocks'), identity.id);
   const values = initialValues(blocks);
   return {
@@ -55,7 +58,7 @@ export function buildView(payload: JsonObject, identity: ViewIdentity, before: V
     private_metadata: textOf(payload, 'private_metadata') ?? '',
     callback_id: textOf(payload, 'callback_id') ?? '',
     external_id: '',
-    state: { values: before ? keepValues(values, before.state.values) : values },
+    state: { values: previous ? keepValues(values, previous.state.values) : values },
     clear_on_close: false,
     notify_on_close: false,
   };
@@ -67,23 +70,23 @@ function plainText(payload: JsonObject, field: string): View['title'] {
   return { type: 'plain_text', text: textOf(value, 'text') ?? '', emoji: value['emoji'] !== false };
 }
 
-/** Adds missing values of `block_id` and `action_id`, as Slack does. */
+/** Adds each missing `block_id` and `action_id`, as Slack does. */
 export function nameBlocks(blocks: JsonObject[], seed: string): JsonObject[] {
   return blocks.map((block, index) => {
-    const named: JsonObject = { ...block, block_id: textOf(block, 'block_id') ?? `${seed}-b${index}` };
-    for (const place of ['element', 'accessory']) {
-      const element = block[place];
-      if (isObject(element)) named[place] = nameElement(element, `${seed}-a${index}`);
+    const blockWithIds: JsonObject = { ...block, block_id: textOf(block, 'block_id') ?? `${seed}-b${index}` };
+    for (const field of ['element', 'accessory']) {
+      const element = block[field];
+      if (isObject(element)) blockWithIds[field] = addActionId(element, `${seed}-a${index}`);
     }
     if (block['type'] === 'actions') {
-      named['elements'] = objectsOf(block, 'elements').map((element, place) =>
-        nameElement(element, `${seed}-a${index}-${place}`),
+      blockWithIds['elements'] = objectsOf(block, 'elements').map((element, position) =>
+        addActionId(element, `${seed}-a${index}-${position}`),
       );
     }
-    return named;
+    return blockWithIds;
   });
 }
 
-function nameElement(element: JsonObject, fallback: string): JsonObject {
+function addActionId(element: JsonObject, fallback: string): JsonObject {
   return { ...element, action_id: textOf(element, 'action_id') ?? fallback };
 }

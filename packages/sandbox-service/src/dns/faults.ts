@@ -1,6 +1,6 @@
 export interface DnsFault {
   readonly kind:
-    | /** No answer, ever. */ 'silence'
+    | /** No response. */ 'silence'
     | 'servfail'
     | 'refused'
     | /** A response with another id. */ 'wrong_id'
@@ -27,7 +27,6 @@ export interface DnsFault {
   readonly thenRight?: boolean;
 }
 
-/** A query that reached the sandbox. */
 export interface RecordedQuestion {
   /** Host name of a nameserver, or `resolver`. */
   readonly server: string;
@@ -44,29 +43,29 @@ export interface RecordedQuestion {
 }
 
 export class DnsFaults {
-  #set: { readonly fault: DnsFault; left: number }[] = [];
+  #faults: { readonly fault: DnsFault; remaining: number }[] = [];
 
   set(fault: DnsFault): void {
-    this.#set.push({ fault, left: fault.times ?? Number.POSITIVE_INFINITY });
+    this.#faults.push({ fault, remaining: fault.times ?? Number.POSITIVE_INFINITY });
   }
 
   clear(): void {
-    this.#set = [];
+    this.#faults = [];
   }
 
-  /** The fault for a query. Counts as one use. */
+  /** Returns the fault for a query, and counts it as used once. */
   strike(question: RecordedQuestion): DnsFault | undefined {
-    const found = this.#set.find(({ fault: { match = {} } }) =>
+    const match = this.#faults.find(({ fault: { match = {} } }) =>
       [
         [match.name, question.name],
         [match.type, question.type],
         [match.server, question.server],
         [match.transport, question.transport],
-      ].every(([wanted, is]) => wanted === undefined || wanted === is),
+      ].every(([expected, actual]) => expected === undefined || expected === actual),
     );
-    if (found === undefined) return undefined;
-    found.left -= 1;
-    if (found.left <= 0) this.#set.splice(this.#set.indexOf(found), 1);
-    return found.fault;
+    if (match === undefined) return undefined;
+    match.remaining -= 1;
+    if (match.remaining <= 0) this.#faults.splice(this.#faults.indexOf(match), 1);
+    return match.fault;
   }
 }

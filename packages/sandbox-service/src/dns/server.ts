@@ -26,11 +26,11 @@ export interface SandboxDnsOptions {
   readonly rude?: number | undefined;
 }
 
-/** A running DNS: a resolver, the registries' nameservers, and scripted nameservers. */
+/** A resolver, the registries' nameservers, and scripted nameservers. */
 export interface SandboxDns {
   /** The resolver in the format of `DNS_SERVERS`: `127.0.0.1:PORT`. */
   readonly resolver: string;
-  /** The port of all servers. Each has its own address in 127.0.0.0/8, which Linux has by default. */
+  /** The port of all servers. Each server has its own address in 127.0.0.0/8, which Linux provides by default. */
   readonly port: number;
   readonly world: DnsWorld;
   readonly faults: DnsFaults;
@@ -59,32 +59,31 @@ interface Endpoint {
 const RCODES = { NOERROR: 0, FORMERR: 1, SERVFAIL: 2, NXDOMAIN: 3, REFUSED: 5 } as const;
 const PLAIN_UDP_BYTES = 512;
 const HUGE_RECORDS = 2_000;
-const FIRST_LETTER = 97;
-const ATTEMPTS_FOR_A_PORT = 20;
+const FIRST_LETTER_CODE = 97;
+const MAX_PORT_ATTEMPTS = 20;
 
-/** Starts a DNS on the loopback interface, over UDP and TCP. */
 export async function startSandboxDns(options: SandboxDnsOptions = {}): Promise<SandboxDns> {
   const world = new DnsWorld();
   const faults = new DnsFaults();
   const questions: RecordedQuestion[] = [];
   const endpoints: Endpoint[] = [];
   const context: DnsContext = { world, faults, questions, rude: { seed: options.rude } };
-  const port = await listenAtBoth(context, 'resolver', '127.0.0.1', options.port ?? 0, endpoints);
+  const port = await listenOnUdpAndTcp(context, 'resolver', '127.0.0.1', options.port ?? 0, endpoints);
   let lastByte = 9;
 
   async function addNameserver(host: string): Promise<string> {
-    const known = world.addressOf(host);
-    if (known !== undefined) return known;
+    const existing = world.addressOf(host);
+    if (existing !== undefined) return existing;
     lastByte += 1;
     const address = `127.0.0.${lastByte}`;
     world.addHost(host, address);
-    await listenAtBoth(context, host, address, port, endpoints);
+    await listenOnUdpAndTcp(context, host, address, port, endpoints);
     return address;
   }
 
   for (const zone of options.registries ?? ['rest', 'example']) {
     for (let n = 0; n < (options.serversPerRegistry ?? 1); n += 1) {
-      const host = `${String.fromCharCode(FIRST_LETTER + n)}.nic.${zone}`;
+      const host = `${String.fromCharCode(FIRST_LETTER_CODE + n)}.nic.${zone}`;
       await addNameserver(host);
       world.addRegistry(zone, host);
     }
@@ -111,8 +110,8 @@ interface DnsContext {
   readonly rude: Rudeness;
 }
 
-/** Listens on the same port over UDP and TCP. If the port is free for UDP but not for TCP, tries another one. */
-async function listenAtBoth(
+/** Uses the same port for UDP and TCP. If the port is free for UDP but not for TCP, tries another one. */
+async function listenOnUdpAndTcp(
   context: DnsContext,
   server: string,
   address: string,
@@ -131,20 +130,20 @@ async function listenAtBoth(
       socket.on('close', () => connections.delete(socket));
       serveTcp(context, server, socket);
     });
-    const taken = udp.address().port;
+    const boundPort = udp.address().port;
     try {
       await new Promise<void>((resolve, reject) => {
         tcp.once('error', reject);
-        tcp.listen(taken, address, resolve);
+        tcp.listen(boundPort, address, resolve);
       });
     } catch (error) {
       udp.close();
-      if (port !== 0 || attempt === ATTEMPTS_FOR_A_PORT) throw error;
+      if (port !== 0 || attempt === MAX_PORT_ATTEMPTS) throw error;
       continue;
     }
     udp.on('message', (message, from) => serveUdp(context, server, udp, message, from));
     endpoints.push({ udp, tcp, connections });
-    return taken;
+    return boundPort;
   }
 }
 
@@ -163,25 +162,25 @@ function serveUdp(
   message: Buffer,
   from: RemoteInfo,
 ): void {
-  const query = read(message);
+  const query = decodeQuery(message);
   if (query === undefined) return;
-  const question = record(context, server, 'udp', query, from.port);
+  const question = recordQuestion(context, server, 'udp', query, from.port);
   const fault = context.faults.strike(question);
-  const right = answer(context, question, query);
+  const correctPacket = encodeAnswer(context, question, query);
   const limit = question.udpPayloadSize ?? PLAIN_UDP_BYTES;
   const send = (packet: Buffer) => udp.send(packet, from.port, from.address);
-  const fitting = right.length <= limit ? right : truncated(query);
+  const udpPacket = correctPacket.length <= limit ? correctPacket : encodeTruncated(query);
   if (fault?.kind === 'wrong_source') {
-    const stranger = createSocket('udp4');
-    stranger.bind(0, '127.0.0.1', () => {
-      stranger.send(answer(context, question, query, 'forged'), from.port, from.address, () => {
-        stranger.close();
-        if (fault.thenRight) send(fitting);
+    const otherSocket = createSocket('udp4');
+    otherSocket.bind(0, '127.0.0.1', () => {
+      otherSocket.send(encodeAnswer(context, question, query, 'forged'), from.port, from.address, () => {
+        otherSocket.close();
+        if (fault.thenRight) send(udpPacket);
       });
     });
     return;
   }
-  for (const packet of spoiled(context, fault, question, query, fitting)) send(packet);
+  for (const packet of buildPackets(context, fault, question, query, udpPacket)) send(packet);
 }
 
 function serveTcp(context: DnsContext, server: string, socket: Socket): void {
@@ -190,29 +189,29 @@ function serveTcp(context: DnsContext, server: string, socket: Socket): void {
   socket.on('data', (chunk: Buffer) => {
     received = Buffer.concat([received, chunk]);
     if (received.length < 2 || received.length < received.readUInt16BE(0) + 2) return;
-    const query = read(received.subarray(2));
+    const query = decodeQuery(received.subarray(2));
     if (query === undefined) {
       socket.destroy();
       return;
     }
-    const question = record(context, server, 'tcp', query, socket.remotePort ?? 0);
+    const question = recordQuestion(context, server, 'tcp', query, socket.remotePort ?? 0);
     const fault = context.faults.strike(question);
-    const right = answer(context, question, query);
-    for (const packet of spoiled(context, fault, question, query, right)) {
+    const correctPacket = encodeAnswer(context, question, query);
+    for (const packet of buildPackets(context, fault, question, query, correctPacket)) {
       const length = Buffer.alloc(2);
       length.writeUInt16BE(packet.length);
       if (fault?.kind === 'cut') {
         socket.end(Buffer.concat([length, packet.subarray(0, packet.length / 2)]));
         return;
       }
-      // In two parts, as long messages arrive over a network.
+      // Sent in two parts, because a long message may also arrive in parts over a network.
       socket.write(length);
       socket.write(packet);
     }
   });
 }
 
-function read(message: Buffer): DecodedPacket | undefined {
+function decodeQuery(message: Buffer): DecodedPacket | undefined {
   try {
     return decode(message);
   } catch {
@@ -220,21 +219,21 @@ function read(message: Buffer): DecodedPacket | undefined {
   }
 }
 
-function record(
+function recordQuestion(
   context: DnsContext,
   server: string,
   transport: 'udp' | 'tcp',
   query: DecodedPacket,
   fromPort: number,
 ): RecordedQuestion {
-  const [asked] = query.questions ?? [];
-  const edns = query.additionals?.find((each) => each.type === 'OPT');
+  const [queried] = query.questions ?? [];
+  const edns = query.additionals?.find((entry) => entry.type === 'OPT');
   const question = {
     server,
     transport,
     id: query.id ?? 0,
-    name: asked?.name.toLowerCase() ?? '',
-    type: asked?.type ?? '',
+    name: queried?.name.toLowerCase() ?? '',
+    type: queried?.type ?? '',
     recursionDesired: query.flag_rd,
     dnssec: edns?.flag_do === true,
     udpPayloadSize: edns?.udpPayloadSize,
@@ -244,77 +243,82 @@ function record(
   return question;
 }
 
-/** The packets to send instead of the correct one. */
-function spoiled(
+function buildPackets(
   context: DnsContext,
   fault: DnsFault | undefined,
   question: RecordedQuestion,
   query: DecodedPacket,
-  right: Buffer,
+  correctPacket: Buffer,
 ): Buffer[] {
-  const then = fault?.thenRight ? [right] : [];
+  const followingPackets = fault?.thenRight ? [correctPacket] : [];
   switch (fault?.kind) {
     case undefined:
-      return [rudelyAnswered(context, question, right)];
+      return [applyRudeness(context, question, correctPacket)];
     case 'cut':
     case 'wrong_source':
-      return [right];
+      return [correctPacket];
     case 'silence':
       return [];
     case 'servfail':
-      return [packetOf(query, question, { ...EMPTY, code: 'SERVFAIL' })];
+      return [encodeReply(query, question, { ...EMPTY_REPLY, code: 'SERVFAIL' })];
     case 'refused':
-      return [packetOf(query, question, { ...EMPTY, code: 'REFUSED' })];
+      return [encodeReply(query, question, { ...EMPTY_REPLY, code: 'REFUSED' })];
     case 'wrong_id': {
-      const forged = answer(context, question, query, 'forged');
+      const forged = encodeAnswer(context, question, query, 'forged');
       forged.writeUInt16BE((question.id + 1) % 65_536, 0);
-      return [forged, ...then];
+      return [forged, ...followingPackets];
     }
     case 'wrong_question': {
-      const other = { ...query, questions: [{ name: 'other.example', type: 'A' as const }] };
-      return [answer(context, question, other, 'forged'), ...then];
+      const otherQuery = { ...query, questions: [{ name: 'other.example', type: 'A' as const }] };
+      return [encodeAnswer(context, question, otherQuery, 'forged'), ...followingPackets];
     }
     case 'not_authoritative':
-      return [packetOf(query, question, { ...replyTo(context, question), authoritative: false })];
+      return [encodeReply(query, question, { ...findReply(context, question), authoritative: false })];
     case 'truncate':
-      return question.transport === 'udp' ? [truncated(query)] : [right];
+      return question.transport === 'udp' ? [encodeTruncated(query)] : [correctPacket];
     case 'garbage':
-      return [Buffer.concat([right.subarray(0, 12), Buffer.from([0xff, 0xff, 0xff])])];
+      return [Buffer.concat([correctPacket.subarray(0, 12), Buffer.from([0xff, 0xff, 0xff])])];
     case 'other_case': {
-      const questions = (query.questions ?? []).map((each) => ({ ...each, name: each.name.toUpperCase() }));
-      const { answers, ...rest } = replyTo(context, question);
-      const shouted = answers.map((each) => ({ ...each, name: each.name.toUpperCase() }));
-      return [packetOf({ ...query, questions }, question, { ...rest, answers: shouted })];
+      const questions = (query.questions ?? []).map((entry) => ({
+        ...entry,
+        name: entry.name.toUpperCase(),
+      }));
+      const { answers, ...rest } = findReply(context, question);
+      const upperCaseAnswers = answers.map((entry) => ({ ...entry, name: entry.name.toUpperCase() }));
+      return [encodeReply({ ...query, questions }, question, { ...rest, answers: upperCaseAnswers })];
     }
     case 'no_dnssec':
-      return [packetOf(query, question, replyTo(context, { ...question, dnssec: false }))];
+      return [encodeReply(query, question, findReply(context, { ...question, dnssec: false }))];
     case 'no_edns':
       return [
         question.udpPayloadSize === undefined
-          ? right
-          : packetOf(query, question, { ...EMPTY, code: 'FORMERR' }),
+          ? correctPacket
+          : encodeReply(query, question, { ...EMPTY_REPLY, code: 'FORMERR' }),
       ];
     case 'huge':
-      return [packetOf(query, question, { ...EMPTY, answers: manyAddresses(question.name) })];
+      return [encodeReply(query, question, { ...EMPTY_REPLY, answers: createManyAddresses(question.name) })];
   }
 }
 
-/** A server in this mode doesn't support EDNS, and refuses without repeating the question. */
-function rudelyAnswered({ rude: { seed } }: DnsContext, question: RecordedQuestion, right: Buffer): Buffer {
+/** Half of the nameservers don't support EDNS, and don't repeat the question when they refuse. */
+function applyRudeness(
+  { rude: { seed } }: DnsContext,
+  question: RecordedQuestion,
+  correctPacket: Buffer,
+): Buffer {
   const { server, id } = question;
-  const isPolite = server === 'resolver' || server.includes('.nic.');
-  if (isPolite || seed === undefined || numbersOf(seed, server)() >= 0.5) return right;
-  if (question.udpPayloadSize !== undefined) return headerOf(id, RCODES.FORMERR);
-  const code = right.readUInt8(3) & 0x0f;
-  return code === RCODES.REFUSED ? headerOf(id, code) : right;
+  const isAlwaysPolite = server === 'resolver' || server.includes('.nic.');
+  if (isAlwaysPolite || seed === undefined || numbersOf(seed, server)() >= 0.5) return correctPacket;
+  if (question.udpPayloadSize !== undefined) return encodeHeader(id, RCODES.FORMERR);
+  const code = correctPacket.readUInt8(3) & 0x0f;
+  return code === RCODES.REFUSED ? encodeHeader(id, code) : correctPacket;
 }
 
-/** A response of only twelve bytes, which doesn't repeat the question. */
-function headerOf(id: number, code: number): Buffer {
+function encodeHeader(id: number, code: number): Buffer {
   return encode({ type: 'response', id, flags: code });
 }
 
-const EMPTY: DnsReply = {
+const EMPTY_REPLY: DnsReply = {
   code: 'NOERROR',
   authoritative: false,
   answers: [],
@@ -322,7 +326,7 @@ const EMPTY: DnsReply = {
   additionals: [],
 };
 
-function manyAddresses(name: string): SandboxRecord[] {
+function createManyAddresses(name: string): SandboxRecord[] {
   return Array.from({ length: HUGE_RECORDS }, (_, n) => ({
     name,
     type: 'A' as const,
@@ -332,7 +336,7 @@ function manyAddresses(name: string): SandboxRecord[] {
   }));
 }
 
-function replyTo(context: DnsContext, { server, name, type, dnssec }: RecordedQuestion): DnsReply {
+function findReply(context: DnsContext, { server, name, type, dnssec }: RecordedQuestion): DnsReply {
   const reply =
     server === 'resolver' ? context.world.resolve(name, type) : context.world.ask(server, name, type);
   if (dnssec) return reply;
@@ -342,20 +346,20 @@ function replyTo(context: DnsContext, { server, name, type, dnssec }: RecordedQu
   return { ...reply, answers, authorities: reply.authorities.filter((record) => !isProof(record)) };
 }
 
-/** @param forged everything is correct except the data, which must not be trusted */
-function answer(
+/** @param forged makes everything correct except the data, so that a client might trust it */
+function encodeAnswer(
   context: DnsContext,
   question: RecordedQuestion,
   query: DecodedPacket,
   forged?: 'forged',
 ): Buffer {
-  if (forged === undefined) return packetOf(query, question, replyTo(context, question));
+  if (forged === undefined) return encodeReply(query, question, findReply(context, question));
   const data = '203.0.113.66';
   const answers = [{ name: question.name, type: 'A' as const, class: 'IN' as const, ttl: 60, data }];
-  return packetOf(query, question, { ...EMPTY, authoritative: true, answers });
+  return encodeReply(query, question, { ...EMPTY_REPLY, authoritative: true, answers });
 }
 
-function packetOf(query: DecodedPacket, { server }: RecordedQuestion, reply: DnsReply): Buffer {
+function encodeReply(query: DecodedPacket, { server }: RecordedQuestion, reply: DnsReply): Buffer {
   return encode({
     type: 'response',
     id: query.id ?? 0,
@@ -370,7 +374,7 @@ function packetOf(query: DecodedPacket, { server }: RecordedQuestion, reply: Dns
   });
 }
 
-function truncated(query: DecodedPacket): Buffer {
+function encodeTruncated(query: DecodedPacket): Buffer {
   return encode({
     type: 'response',
     id: query.id ?? 0,

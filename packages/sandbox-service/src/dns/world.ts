@@ -10,7 +10,6 @@ import {
   unsignedRecord,
 } from './zone.ts';
 
-/** The reply of a server to a query, before it is encoded. */
 export interface DnsReply {
   readonly code: 'NOERROR' | 'FORMERR' | 'NXDOMAIN' | 'SERVFAIL' | 'REFUSED';
   readonly authoritative: boolean;
@@ -31,7 +30,7 @@ interface Zone {
 
 const MAX_ALIASES = 16;
 
-/** The scripted part of the DNS: the delegations of names, and the zones on each nameserver. */
+/** The scripted content of the DNS: the delegations of names, and the zones on each nameserver. */
 export class DnsWorld {
   readonly #addresses = new Map<string, string>();
   readonly #zones = new Map<string, Map<string, Zone>>();
@@ -58,21 +57,21 @@ export class DnsWorld {
    * @param lines records for {@link parseRecord}; SOA, NS and the signatures of a key are added if missing
    */
   serve(zone: string, hosts: readonly string[], lines: readonly string[]): void {
-    const given = lines.map((line) => parseRecord(zone, line));
-    const has = (type: SandboxRecordType) =>
-      given.some((record) => record.type === type && record.name === zone);
+    const parsedRecords = lines.map((line) => parseRecord(zone, line));
+    const hasApexRecord = (type: SandboxRecordType) =>
+      parsedRecords.some((record) => record.type === type && record.name === zone);
     const records = [
-      ...given,
-      ...(has('SOA') ? [] : [defaultSoa(zone, hosts[0] ?? zone)]),
-      ...(has('DNSKEY') && !has('RRSIG') ? defaultSignatures(zone) : []),
-      ...(has('NS') ? [] : hosts.map((host) => nsRecord(zone, host))),
+      ...parsedRecords,
+      ...(hasApexRecord('SOA') ? [] : [defaultSoa(zone, hosts[0] ?? zone)]),
+      ...(hasApexRecord('DNSKEY') && !hasApexRecord('RRSIG') ? defaultSignatures(zone) : []),
+      ...(hasApexRecord('NS') ? [] : hosts.map((host) => nsRecord(zone, host))),
     ];
-    for (const host of hosts) this.#held(host).set(zone, { name: zone, records });
+    for (const host of hosts) this.#zonesOf(host).set(zone, { name: zone, records });
   }
 
   /** Removes a zone from nameservers, which then refuse queries for it. */
   drop(zone: string, hosts: readonly string[]): void {
-    for (const host of hosts) this.#held(host).delete(zone);
+    for (const host of hosts) this.#zonesOf(host).delete(zone);
   }
 
   /**
@@ -96,12 +95,12 @@ export class DnsWorld {
     this.#deviations.set(server, deviations.set(name, hosts && { hosts, ds: [] }));
   }
 
-  /** Makes all nameservers of the registries consistent again. */
+  /** Undoes {@link delegateAt}, so that all nameservers of a registry are consistent again. */
   agree(): void {
     this.#deviations.clear();
   }
 
-  /** The reply of a resolver, which follows delegations and aliases. */
+  /** Replies like a resolver, which follows delegations and aliases. */
   resolve(name: string, type: string): DnsReply {
     const answers: SandboxRecord[] = [];
     let current = name;
@@ -112,66 +111,72 @@ export class DnsWorld {
       if (type === 'CNAME' || alias === undefined) return { ...reply, authoritative: false, answers };
       current = String(alias.data).toLowerCase();
     }
-    return reply('SERVFAIL');
+    return createReply('SERVFAIL');
   }
 
-  /** The reply of a nameserver, from its own zones. */
+  /** Replies like a nameserver, from its own zones. */
   ask(host: string, name: string, type: string): DnsReply {
     for (const [zone, hosts] of this.#registries) {
       if (hosts.includes(host) && isWithin(name, zone)) return this.#askRegistry(zone, name, type, host);
     }
-    const held = this.#zones.get(host);
+    const zones = this.#zones.get(host);
     for (let cut = name; cut !== ''; cut = cut.slice(cut.indexOf('.') + 1 || cut.length)) {
-      const zone = held?.get(cut);
-      if (zone !== undefined) return fromZone(zone, name, type);
+      const zone = zones?.get(cut);
+      if (zone !== undefined) return answerFromZone(zone, name, type);
     }
-    return reply('REFUSED');
+    return createReply('REFUSED');
   }
 
   #resolveOnce(name: string, type: string): DnsReply {
     const address = this.#addresses.get(name);
     if (address !== undefined && !this.#isDelegated(name)) {
-      return type === 'A' ? reply('NOERROR', { answers: [addressRecord(name, address)] }) : noData(name);
+      return type === 'A'
+        ? createReply('NOERROR', { answers: [addressRecord(name, address)] })
+        : createNoDataReply(name);
     }
     const cut = this.#delegationOf(name);
-    const zone = [...this.#registries.keys()].find((each) => isWithin(name, each));
+    const zone = [...this.#registries.keys()].find((registry) => isWithin(name, registry));
     if (cut === undefined || (type === 'DS' && cut === name)) {
       return zone === undefined
-        ? reply('NXDOMAIN', { authorities: [defaultSoa('.', '.')] })
+        ? createReply('NXDOMAIN', { authorities: [defaultSoa('.', '.')] })
         : this.#askRegistry(zone, name, type);
     }
     const hosts = this.#delegations.get(cut)?.hosts ?? [];
-    const host = hosts.find((each) => this.#zones.get(each)?.has(cut));
-    return host === undefined ? reply('SERVFAIL') : this.ask(host, name, type);
+    const host = hosts.find((candidate) => this.#zones.get(candidate)?.has(cut));
+    return host === undefined ? createReply('SERVFAIL') : this.ask(host, name, type);
   }
 
   #askRegistry(zone: string, name: string, type: string, server?: string): DnsReply {
     const hosts = this.#registries.get(zone) ?? [];
     const soa = defaultSoa(zone, hosts[0] ?? zone);
     const deviations = server === undefined ? undefined : this.#deviations.get(server);
-    const deviates = deviations?.has(name) === true;
-    const cut = deviates ? name : this.#delegationOf(name);
-    const delegation = deviates ? deviations.get(name) : this.#delegations.get(cut ?? '');
+    const isDeviating = deviations?.has(name) === true;
+    const cut = isDeviating ? name : this.#delegationOf(name);
+    const delegation = isDeviating ? deviations.get(name) : this.#delegations.get(cut ?? '');
     if (cut !== undefined && delegation !== undefined && !(type === 'DS' && cut === name)) {
-      return reply('NOERROR', {
+      return createReply('NOERROR', {
         authorities: [
-          ...delegation.hosts.map((each) => nsRecord(cut, each)),
+          ...delegation.hosts.map((host) => nsRecord(cut, host)),
           ...(delegation.ds.length > 0 ? delegation.ds : [unsignedRecord(cut)]),
         ],
-        additionals: delegation.hosts.flatMap((each) => {
-          const address = this.#addresses.get(each);
-          return address === undefined ? [] : [addressRecord(each, address)];
+        additionals: delegation.hosts.flatMap((host) => {
+          const address = this.#addresses.get(host);
+          return address === undefined ? [] : [addressRecord(host, address)];
         }),
       });
     }
     if (delegation !== undefined) {
-      return reply('NOERROR', {
+      return createReply('NOERROR', {
         authoritative: true,
         answers: delegation.ds,
         authorities: delegation.ds.length > 0 ? [] : [soa],
       });
     }
-    return fromZone({ name: zone, records: [soa, ...hosts.map((host) => nsRecord(zone, host))] }, name, type);
+    return answerFromZone(
+      { name: zone, records: [soa, ...hosts.map((host) => nsRecord(zone, host))] },
+      name,
+      type,
+    );
   }
 
   #delegationOf(name: string): string | undefined {
@@ -184,30 +189,31 @@ export class DnsWorld {
     return this.#delegationOf(name) !== undefined;
   }
 
-  #held(host: string): Map<string, Zone> {
-    const held = this.#zones.get(host);
-    if (held === undefined) throw new Error(`scripting the sandbox’s DNS: there is no nameserver ${host}`);
-    return held;
+  #zonesOf(host: string): Map<string, Zone> {
+    const zones = this.#zones.get(host);
+    if (zones === undefined) throw new Error(`scripting the sandbox’s DNS: there is no nameserver ${host}`);
+    return zones;
   }
 }
 
-function fromZone(zone: Zone, name: string, type: string): DnsReply {
+function answerFromZone(zone: Zone, name: string, type: string): DnsReply {
   const soa = zone.records.filter((record) => record.type === 'SOA' && record.name === zone.name);
-  const own = zone.records.filter((record) => record.name === name);
-  const alias = own.find((record) => record.type === 'CNAME');
-  const answers = alias === undefined ? own.filter((record) => record.type === type) : [alias];
-  const signatures = own.filter((record) => record.type === 'RRSIG' && record.data.typeCovered === type);
+  const recordsOfName = zone.records.filter((record) => record.name === name);
+  const alias = recordsOfName.find((record) => record.type === 'CNAME');
+  const answers = alias === undefined ? recordsOfName.filter((record) => record.type === type) : [alias];
+  const signatures = recordsOfName.filter(
+    (record) => record.type === 'RRSIG' && record.data.typeCovered === type,
+  );
   if (answers.length > 0)
-    return reply('NOERROR', { authoritative: true, answers: [...answers, ...signatures] });
+    return createReply('NOERROR', { authoritative: true, answers: [...answers, ...signatures] });
   const exists = zone.records.some((record) => isWithin(record.name, name));
-  return reply(exists ? 'NOERROR' : 'NXDOMAIN', { authoritative: true, authorities: soa });
+  return createReply(exists ? 'NOERROR' : 'NXDOMAIN', { authoritative: true, authorities: soa });
 }
 
-function noData(name: string): DnsReply {
-  return reply('NOERROR', { authorities: [defaultSoa(name, name)] });
+function createNoDataReply(name: string): DnsReply {
+  return createReply('NOERROR', { authorities: [defaultSoa(name, name)] });
 }
 
-/** A reply. It is empty by default. */
-function reply(code: DnsReply['code'], rest: Partial<DnsReply> = {}): DnsReply {
+function createReply(code: DnsReply['code'], rest: Partial<DnsReply> = {}): DnsReply {
   return { code, authoritative: false, answers: [], authorities: [], additionals: [], ...rest };
 }

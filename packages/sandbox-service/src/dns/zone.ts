@@ -1,6 +1,5 @@
 import type { Answer } from 'dns-packet';
 
-/** The types of records that a scripted zone can contain. */
 export type SandboxRecordType =
   | 'A'
   | 'AAAA'
@@ -16,7 +15,6 @@ export type SandboxRecordType =
   | 'SOA'
   | 'TXT';
 
-/** A record as it is sent. */
 export type SandboxRecord = Exclude<Answer, { readonly type: 'OPT' }> & { readonly type: string };
 
 const TTL_SECONDS = 60;
@@ -24,7 +22,7 @@ const TTL_SECONDS = 60;
 /**
  * Parses one line of a zone: owner, type and value, as in a zone file (RFC 1035, section 5). `@` is the zone itself.
  * @param line such as `www A 192.0.2.1`, `@ MX 10 mail.cafe.rest` or `@ TXT "v=spf1 -all"`
- * @throws Error if the line has another form
+ * @throws Error if the line is invalid
  */
 export function parseRecord(zone: string, line: string): SandboxRecord {
   const [, owner = '', type = '', value = ''] = /^(\S+)\s+(\S+)\s+(.+)$/.exec(line.trim()) ?? [];
@@ -32,7 +30,7 @@ export function parseRecord(zone: string, line: string): SandboxRecord {
   const name =
     label === '@' ? zone : label === zone || label.endsWith(`.${zone}`) ? label : `${label}.${zone}`;
   const record = recordOf(name, type, value.trim());
-  if (record === undefined) throw new Error(`reading a zone line of the sandbox: “${line}”`);
+  if (record === undefined) throw new Error(`invalid line of a sandbox zone: “${line}”`);
   return record;
 }
 
@@ -67,12 +65,12 @@ function recordOf(name: string, type: string, value: string): SandboxRecord | un
     }
     case 'CDS':
     case 'CDNSKEY': {
-      const head = Buffer.alloc(4);
-      head.writeUInt16BE(Number(first), 0);
-      head.writeUInt8(Number(second), 2);
-      head.writeUInt8(Number(third), 3);
-      const rest = Buffer.from(words.slice(3).join(''), type === 'CDS' ? 'hex' : 'base64');
-      return { ...base, type, data: Buffer.concat([head, rest]) };
+      const header = Buffer.alloc(4);
+      header.writeUInt16BE(Number(first), 0);
+      header.writeUInt8(Number(second), 2);
+      header.writeUInt8(Number(third), 3);
+      const data = Buffer.from(words.slice(3).join(''), type === 'CDS' ? 'hex' : 'base64');
+      return { ...base, type, data: Buffer.concat([header, data]) };
     }
     case 'RRSIG': {
       const [algorithm = 0, labels = 0, originalTTL = 0, expiration = 0, inception = 0, keyTag = 0] = words
@@ -90,7 +88,6 @@ function recordOf(name: string, type: string, value: string): SandboxRecord | un
   }
 }
 
-/** The SOA record of a zone that has none. */
 export function defaultSoa(zone: string, primary: string): SandboxRecord {
   return {
     name: zone,
@@ -135,7 +132,6 @@ export function addressRecord(name: string, address: string): SandboxRecord {
   return { name, ttl: TTL_SECONDS, class: 'IN', type: 'A', data: address };
 }
 
-/** Whether a name is the zone itself or below it. */
 export function isWithin(name: string, zone: string): boolean {
   return name === zone || name.endsWith(`.${zone}`);
 }

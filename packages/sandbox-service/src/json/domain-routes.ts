@@ -5,20 +5,20 @@ import * as shapes from './shapes.ts';
 import { formatTimestamp } from './timestamp.ts';
 
 /**
- * Domain routes (service API, Domain). Restore, auth code and owner change accept no body, because none is documented.
+ * Domain routes (“Domain” in the service's API documentation). Restore, auth code and owner change accept no body, because none is documented.
  * The nameserver update accepts nameservers as in the create payload.
  */
 export const DOMAIN_ROUTES: readonly Route[] = [
   route({ method: 'POST', path: '/domain', task: 'domain.create' }, shapes.domainCreateSchema, (call) => {
     domains.createDomain(call.service, call.caller, call.body, call.ctid);
-    return describeDates(call, call.body.name);
+    return createOutcomeWithDates(call, call.body.name);
   }),
   route(
     { method: 'POST', path: '/domain/_transfer', task: 'domain.transfer' },
     shapes.domainTransferSchema,
     (call) => {
       domains.transferDomain(call.service, call.caller, call.body, call.ctid);
-      return about(call.body.name);
+      return createOutcome(call.body.name);
     },
   ),
   route(
@@ -26,45 +26,45 @@ export const DOMAIN_ROUTES: readonly Route[] = [
     shapes.domainRenewSchema,
     (call) => {
       domains.renewDomain(call.service, call.caller, call.name, call.body.period, call.ctid);
-      return describeDates(call, call.name);
+      return createOutcomeWithDates(call, call.name);
     },
   ),
   bodiless({ method: 'DELETE', path: '/domain/*', task: 'domain.delete' }, (call) => {
     domains.deleteDomain(call.service, call.caller, call.name);
-    return about(call.name);
+    return createOutcome(call.name);
   }),
   bodiless({ method: 'POST', path: '/domain/*/_restore', task: 'domain.restore' }, (call) => {
     domains.restoreDomain(call.service, call.caller, call.name, call.ctid);
-    return describeDates(call, call.name);
+    return createOutcomeWithDates(call, call.name);
   }),
   bodiless({ method: 'POST', path: '/domain/*/_authinfo1', task: 'domain.authinfo' }, (call) =>
-    about(call.name, { authinfo: domains.readAuthCode(call.service, call.caller, call.name) }),
+    createOutcome(call.name, { authinfo: domains.readAuthCode(call.service, call.caller, call.name) }),
   ),
   bodiless({ method: 'POST', path: '/domain/*/_ownerChange', task: 'domain.ownerChange' }, (call) => {
     domains.changeOwner(call.service, call.caller, call.name);
-    return about(call.name);
+    return createOutcome(call.name);
   }),
   route({ method: 'PUT', path: '/domain/*', task: 'domain.update' }, shapes.domainUpdateSchema, (call) => {
     domains.updateNameservers(call.service, call.caller, call.name, call.body.nameServers);
-    return about(call.name);
+    return createOutcome(call.name);
   }),
 ];
 
 /** The domain's dates, formatted as in a redirect, because their format isn't documented. */
-function describeDates(
+function createOutcomeWithDates(
   { service, caller }: { readonly service: ServiceState; readonly caller: Caller },
   name: string,
 ): Outcome {
   const domain = service.state.domain(name, caller.context);
-  if (domain === undefined) return about(name);
+  if (domain === undefined) return createOutcome(name);
   const { created, updated, expires } = domain;
   const dates = { created, updated, expires };
-  return about(
+  return createOutcome(
     name,
     Object.fromEntries(Object.entries(dates).map(([field, time]) => [field, formatTimestamp(time)])),
   );
 }
 
-function about(name: string, data?: unknown): Outcome {
+function createOutcome(name: string, data?: unknown): Outcome {
   return { object: { type: 'Domain', value: name, ...(data !== undefined && { data }) } };
 }

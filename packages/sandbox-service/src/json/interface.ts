@@ -12,25 +12,23 @@ import type { Outcome, Route } from './route.ts';
 import { SESSION_ROUTES } from './session-routes.ts';
 import * as shapes from './shapes.ts';
 
-/** The JSON interface: finds the route for a request and formats envelopes. */
-
 const ROUTES: readonly Route[] = [...SESSION_ROUTES, ...OBJECT_ROUTES, ...DOMAIN_ROUTES];
 
 /** @param path below the base, percent-encoded */
 export function planJson(service: ServiceState, incoming: Incoming, path: string): Plan {
-  const found = findRoute(incoming.method, path);
-  const body = readForLog(incoming.body);
-  const task = found instanceof Refusal ? null : found.route.task;
+  const match = findRoute(incoming.method, path);
+  const body = parseForLog(incoming.body);
+  const task = match instanceof Refusal ? null : match.route.task;
   return {
     task,
-    name: found instanceof Refusal ? null : found.name || subject(body),
-    claim: claimForLog(incoming, task, body),
+    name: match instanceof Refusal ? null : match.name || readSubject(body),
+    claim: readClaimForLog(incoming, task, body),
     loggedBody: maskJson(body),
     run() {
-      if (found instanceof Refusal) return jsonRefusal(service, found);
+      if (match instanceof Refusal) return jsonRefusal(service, match);
       try {
-        const outcome = found.route.run(service, incoming, found.name);
-        return successEnvelope(SUCCESS[found.route.task], outcome, service.state.nextStid());
+        const outcome = match.route.run(service, incoming, match.name);
+        return createSuccessEnvelope(SUCCESS[match.route.task], outcome, service.state.nextStid());
       } catch (error) {
         if (error instanceof Refusal) return jsonRefusal(service, error);
         throw error;
@@ -41,27 +39,27 @@ export function planJson(service: ServiceState, incoming: Incoming, path: string
 
 function findRoute(method: string, path: string): { route: Route; name: string } | Refusal {
   const matches = ROUTES.map((route) => ({ route, name: matchPath(route.path, path) }));
-  const here = matches.filter((match) => match.name !== undefined);
-  for (const { route, name } of here) {
+  const pathMatches = matches.filter((match) => match.name !== undefined);
+  for (const { route, name } of pathMatches) {
     if (route.method === method && name !== undefined) return { route, name };
   }
-  return here.length === 0
+  return pathMatches.length === 0
     ? new Refusal('not_found', `there is no resource ${path}`)
     : new Refusal('malformed', `${method} is not a method of ${path}`, 405);
 }
 
 /** @returns the decoded variable segment; '' if the pattern has none; undefined if the path doesn't match */
 function matchPath(pattern: string, path: string): string | undefined {
-  const wanted = pattern.split('/');
-  const given = path.split('/');
-  if (wanted.length !== given.length) return undefined;
+  const patternSegments = pattern.split('/');
+  const pathSegments = path.split('/');
+  if (patternSegments.length !== pathSegments.length) return undefined;
   let name = '';
-  for (const [index, segment] of given.entries()) {
-    if (wanted[index] === '*' && segment !== '' && !segment.startsWith('_')) {
+  for (const [index, segment] of pathSegments.entries()) {
+    if (patternSegments[index] === '*' && segment !== '' && !segment.startsWith('_')) {
       const decoded = decodeSegment(segment);
       if (decoded === undefined) return undefined;
       name = decoded;
-    } else if (wanted[index] !== segment) {
+    } else if (patternSegments[index] !== segment) {
       return undefined;
     }
   }
@@ -76,7 +74,7 @@ function decodeSegment(segment: string): string | undefined {
   }
 }
 
-function readForLog(body: Uint8Array): unknown {
+function parseForLog(body: Uint8Array): unknown {
   if (body.length === 0) return null;
   try {
     return parseJson(body);
@@ -85,14 +83,14 @@ function readForLog(body: Uint8Array): unknown {
   }
 }
 
-function subject(body: unknown): string | null {
+function readSubject(body: unknown): string | null {
   if (typeof body !== 'object' || body === null) return null;
-  const named = 'name' in body ? body.name : 'user' in body ? body.user : undefined;
-  return typeof named === 'string' ? named : null;
+  const name = 'name' in body ? body.name : 'user' in body ? body.user : undefined;
+  return typeof name === 'string' ? name : null;
 }
 
-/** The credentials for the log, so that it shows who sent a request even if it is refused. */
-function claimForLog(incoming: Incoming, task: ServiceTask | null, body: unknown): Claim | null {
+/** The log shows who sent a request even if it is refused. */
+function readClaimForLog(incoming: Incoming, task: ServiceTask | null, body: unknown): Claim | null {
   if (task === 'session.create') {
     const { success, data } = shapes.loginSchema.safeParse(body);
     return success ? { way: 'credentials', ...data } : null;
@@ -104,18 +102,22 @@ function claimForLog(incoming: Incoming, task: ServiceTask | null, body: unknown
   }
 }
 
-function successEnvelope(status: { code: string; text: string }, outcome: Outcome, stid: string): Answer {
+function createSuccessEnvelope(
+  status: { code: string; text: string },
+  outcome: Outcome,
+  stid: string,
+): Answer {
   const { object, notices, data, headers = {} } = outcome;
-  return envelope(200, headers, {
+  return createEnvelope(200, headers, {
     stid,
-    ...(notices !== undefined && { messages: notices.map(message) }),
+    ...(notices !== undefined && { messages: notices.map(formatNotice) }),
     status: { ...status, type: 'SUCCESS' },
     ...(object !== undefined && { object }),
     ...(data !== undefined && { data }),
   });
 }
 
-function message({ code, text, object }: Notice): unknown {
+function formatNotice({ code, text, object }: Notice): unknown {
   return { text, objects: [object], code, status: 'NOTICE' };
 }
 
@@ -126,13 +128,13 @@ export function jsonRefusal(
 ): Answer {
   const challenge = { 'www-authenticate': 'Basic realm="domain service", charset="UTF-8"' };
   const status = { code, text, type: 'ERROR' };
-  return envelope(httpStatus, httpStatus === 401 ? challenge : {}, {
+  return createEnvelope(httpStatus, httpStatus === 401 ? challenge : {}, {
     stid: service.state.nextStid(),
     status,
   });
 }
 
-function envelope(
+function createEnvelope(
   httpStatus: number,
   headers: Readonly<Record<string, string>>,
   content: { readonly status: { code: string; text: string; type: string } } & Readonly<

@@ -14,7 +14,7 @@ import { type Route, route } from './route.ts';
 import * as shapes from './shapes.ts';
 import { formatTimestamp } from './timestamp.ts';
 
-/** Users, redirects, SSL contacts and preregistrations (service API, section Endpoints). */
+/** “Endpoints” in the service's API documentation. */
 export const OBJECT_ROUTES: readonly Route[] = [
   route(
     { method: 'POST', path: '/user', task: 'user.create' },
@@ -36,7 +36,7 @@ export const OBJECT_ROUTES: readonly Route[] = [
     ({ service, caller, name, body }) => {
       if (body.source !== name) throw new Refusal('conflict', 'source: must match the path');
       const redirect = updateRedirect(service, caller, { ...body, type: 'domain', mode: 'http' });
-      return { object: { type: 'Redirect', value: name, summary: 1, data: redirectData(redirect) } };
+      return { object: { type: 'Redirect', value: name, summary: 1, data: formatRedirect(redirect) } };
     },
   ),
 
@@ -53,19 +53,19 @@ export const OBJECT_ROUTES: readonly Route[] = [
     { method: 'POST', path: '/domainPrereg/_search', task: 'prereg.search', query: ['keys[]'] },
     shapes.preregSearchSchema,
     ({ service, caller, query, body }) => {
-      const extras = extraKeys(query.getAll('keys[]'));
+      const extras = readExtraKeys(query.getAll('keys[]'));
       const filters = body.filters.map(({ key, value }) => ({
         key,
         matches: (actual: string) => actual === String(value),
       }));
       const { summary, records } = searchPreregs(service, caller, { ...body.view, filters });
-      const data = records.map((record) => preregData(record, extras));
+      const data = records.map((record) => formatPrereg(record, extras));
       return { object: { type: 'DomainPrereg', summary }, data };
     },
   ),
 ];
 
-function redirectData(redirect: RedirectRecord): Record<string, string> {
+function formatRedirect(redirect: RedirectRecord): Record<string, string> {
   const { source, target, type, mode, domain } = redirect;
   return {
     created: formatTimestamp(redirect.created),
@@ -78,20 +78,20 @@ function redirectData(redirect: RedirectRecord): Record<string, string> {
   };
 }
 
-function extraKeys(requested: readonly string[]): readonly PreregExtraKey[] {
-  const unknown = requested.find((key) => !PREREG_EXTRA_KEYS.some((known) => known === key));
-  if (unknown !== undefined) {
+function readExtraKeys(requested: readonly string[]): readonly PreregExtraKey[] {
+  const unknownKey = requested.find((key) => !PREREG_EXTRA_KEYS.some((known) => known === key));
+  if (unknownKey !== undefined) {
     throw new Refusal(
       'malformed',
-      `query: keys[] must be one of ${PREREG_EXTRA_KEYS.join(', ')}, not ${unknown}`,
+      `query: keys[] must be one of ${PREREG_EXTRA_KEYS.join(', ')}, not ${unknownKey}`,
     );
   }
   return PREREG_EXTRA_KEYS.filter((key) => requested.includes(key));
 }
 
-function preregData(record: PreregRecord, extras: readonly PreregExtraKey[]): Record<string, unknown> {
+function formatPrereg(record: PreregRecord, extras: readonly PreregExtraKey[]): Record<string, unknown> {
   const { name, owner, status, phase, orderReference, period, recommended, confirmed, config } = record;
-  const extra = preregExtras(record);
+  const extraValues = preregExtras(record);
   return {
     name,
     created: formatTimestamp(record.created),
@@ -115,8 +115,8 @@ function preregData(record: PreregRecord, extras: readonly PreregExtraKey[]): Re
     },
     recommended,
     confirmed,
-    ...(extras.includes('tmch_mark') && { tmchMark: extra.tmch_mark }),
-    ...(extras.includes('extension') && { extension: extra.extension }),
-    ...(extras.includes('nsentry') && { nsentry: extra.nsentry }),
+    ...(extras.includes('tmch_mark') && { tmchMark: extraValues.tmch_mark }),
+    ...(extras.includes('extension') && { extension: extraValues.extension }),
+    ...(extras.includes('nsentry') && { nsentry: extraValues.nsentry }),
   };
 }

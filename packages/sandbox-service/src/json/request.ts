@@ -4,17 +4,15 @@ import { bodyText, checkContentType, type Incoming } from '../incoming.ts';
 import { Refusal } from '../refusal.ts';
 import { looksLikeEmail } from '../rules.ts';
 
-/** Reads a JSON request: query parameters, credentials and body. */
-
 const GENERAL_PARAMETERS = ['replyTo', 'ctid'];
 
 /**
- * Checks the query (service API, General query parameters).
- * @param more parameters of the route, in addition to the general ones; a name ending in `[]` may be repeated
+ * Checks the query (“General query parameters” in the service's API documentation).
+ * @param routeParameters the route's parameters besides the general ones; a name ending in `[]` may be repeated
  */
-export function checkQuery(query: URLSearchParams, more: readonly string[]): void {
+export function checkQuery(query: URLSearchParams, routeParameters: readonly string[]): void {
   for (const name of new Set(query.keys())) {
-    if (!GENERAL_PARAMETERS.includes(name) && !more.includes(name)) {
+    if (!GENERAL_PARAMETERS.includes(name) && !routeParameters.includes(name)) {
       throw new Refusal('malformed', `query: this route has no parameter ${name}`);
     }
     const values = query.getAll(name);
@@ -29,26 +27,29 @@ export function checkQuery(query: URLSearchParams, more: readonly string[]): voi
 }
 
 /**
- * The credentials in the headers: Basic with `X-Service-Context`, Basic for a trusted application, or a session in a
- * header or cookie (service API, JSON interface).
+ * Reads the credentials in the headers: Basic with `X-Service-Context`, Basic for a trusted application, or a session in
+ * a header or cookie (“JSON interface” in the service's API documentation).
  * @throws {Refusal} 401 if there are none, 400 if there are several
  */
 export function readClaim(headers: Incoming['headers']): Claim {
   const { authorization } = headers;
-  const sessionIds = [one(headers['x-service-sessionid']), sessionCookie(headers.cookie)].filter(
+  const sessionIds = [joinHeader(headers['x-service-sessionid']), readSessionCookie(headers.cookie)].filter(
     (id) => id !== undefined,
   );
   if (authorization !== undefined && sessionIds.length > 0) {
-    throw new Refusal('malformed', 'authentication: credentials and a session at once');
+    throw new Refusal('malformed', 'authentication: both credentials and a session');
   }
-  const context = one(headers['x-service-context']);
+  const context = joinHeader(headers['x-service-context']);
   if (authorization !== undefined) return readBasic(authorization, context);
   const [id, other] = sessionIds;
   if (id === undefined) throw new Refusal('unauthenticated', 'authentication: no credentials and no session');
   if (other !== undefined && other !== id)
     throw new Refusal('malformed', 'authentication: two different sessions');
   if (context !== undefined) {
-    throw new Refusal('malformed', 'X-Service-Context goes with credentials; a session has its context');
+    throw new Refusal(
+      'malformed',
+      'X-Service-Context is only for credentials; a session has its own context',
+    );
   }
   return { way: 'session', id };
 }
@@ -61,12 +62,12 @@ function readBasic(authorization: string, context: string | undefined): Claim {
   }
   if (isUuid(user)) {
     if (context !== undefined) {
-      throw new Refusal('malformed', 'X-Service-Context does not go with a trusted application');
+      throw new Refusal('malformed', 'X-Service-Context is not allowed for a trusted application');
     }
     return { way: 'trusted_application', uuid: user, password };
   }
   if (context === undefined || !/^[1-9][0-9]{0,8}$/.test(context)) {
-    throw new Refusal('unauthenticated', 'X-Service-Context: the number of the context is needed');
+    throw new Refusal('unauthenticated', 'X-Service-Context: the number of the context is required');
   }
   return { way: 'credentials', user, context: Number(context), password };
 }
@@ -79,12 +80,12 @@ function decodeBase64(encoded: string): string {
   }
 }
 
-function sessionCookie(header: string | undefined): string | undefined {
+function readSessionCookie(header: string | undefined): string | undefined {
   const cookies = (header ?? '').split(/;\s*/).map((cookie) => /^service_session=(.*)$/.exec(cookie)?.[1]);
   return cookies.find((value) => value !== undefined);
 }
 
-function one(header: string | string[] | undefined): string | undefined {
+function joinHeader(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header.join(', ') : header;
 }
 

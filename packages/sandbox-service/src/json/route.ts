@@ -47,19 +47,19 @@ type RouteDescription = Omit<Route, 'run'> & {
 export function route<T>(
   description: RouteDescription,
   shape: z.ZodType<T>,
-  work: (call: Call<T>) => Outcome,
+  handle: (call: Call<T>) => Outcome,
 ): Route {
-  return checked(description, (incoming) => readShape(incoming, shape), work);
+  return createCheckedRoute(description, (incoming) => readShape(incoming, shape), handle);
 }
 
-export function bodiless(description: RouteDescription, work: (call: Call<void>) => Outcome): Route {
-  return checked(description, checkNoBody, work);
+export function bodiless(description: RouteDescription, handle: (call: Call<void>) => Outcome): Route {
+  return createCheckedRoute(description, checkNoBody, handle);
 }
 
-function checked<T>(
+function createCheckedRoute<T>(
   { query = [], ...description }: RouteDescription,
   readBody: (incoming: Incoming) => T,
-  work: (call: Call<T>) => Outcome,
+  handle: (call: Call<T>) => Outcome,
 ): Route {
   return {
     ...description,
@@ -67,7 +67,7 @@ function checked<T>(
       const caller = admit(service, readClaim(incoming.headers), 'json');
       checkQuery(incoming.query, query);
       const ctid = incoming.query.get('ctid') ?? undefined;
-      return work({ service, caller, name, query: incoming.query, ctid, body: readBody(incoming) });
+      return handle({ service, caller, name, query: incoming.query, ctid, body: readBody(incoming) });
     },
   };
 }

@@ -6,8 +6,6 @@ import { checkNoBody, checkQuery, readClaim, readShape } from './request.ts';
 import type { Route } from './route.ts';
 import * as shapes from './shapes.ts';
 
-/** Login and logout (service API, section Session). */
-
 const login: Route = {
   method: 'POST',
   path: '/login',
@@ -15,11 +13,11 @@ const login: Route = {
   run(service, incoming) {
     const { query } = incoming;
     checkQuery(query, ['acl', 'profile', 'customer', 'timeout']);
-    const minutes = timeoutMinutes(query.get('timeout'));
+    const minutes = readTimeoutMinutes(query.get('timeout'));
     const extras = {
-      ...(flag(query, 'acl') && { acls: [{ task: 'domain', allowed: true }] }),
-      ...(flag(query, 'profile') && { profile: { timezone: 'UTC' } }),
-      ...(flag(query, 'customer') && { customer: { name: 'Team Example' } }),
+      ...(readFlag(query, 'acl') && { acls: [{ task: 'domain', allowed: true }] }),
+      ...(readFlag(query, 'profile') && { profile: { timezone: 'UTC' } }),
+      ...(readFlag(query, 'customer') && { customer: { name: 'Team Example' } }),
     };
     const credentials = readShape(incoming, shapes.loginSchema);
     const { user, context } = admit(service, { way: 'credentials', ...credentials }, 'json');
@@ -50,14 +48,14 @@ const logout: Route = {
   },
 };
 
-function flag(query: URLSearchParams, name: string): boolean {
+function readFlag(query: URLSearchParams, name: string): boolean {
   const value = query.get(name) ?? 'false';
   if (value !== 'true' && value !== 'false')
     throw new Refusal('malformed', `query: ${name} is true or false`);
   return value === 'true';
 }
 
-function timeoutMinutes(value: string | null): number {
+function readTimeoutMinutes(value: string | null): number {
   if (value === null) return DEFAULT_SESSION_MINUTES;
   if (!/^[1-9][0-9]{0,3}$/.test(value))
     throw new Refusal('malformed', 'query: timeout is a number of minutes');

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { PREREG_FILTER_KEYS } from '../operations/preregs.ts';
 
-/** The request bodies that the service's API documents. Unknown keys, missing keys and wrong types are refused. */
+/** The request bodies that the service's API documents. */
 
 const idSchema = z.strictObject({ id: z.int().positive() });
-const nameServers = z.array(z.strictObject({ name: z.string() }));
-const contacts = { ownerc: idSchema, adminc: idSchema, techc: idSchema };
+const nameServersSchema = z.array(z.strictObject({ name: z.string() }));
+const contactFields = { ownerc: idSchema, adminc: idSchema, techc: idSchema };
 
 export const loginSchema = z.strictObject({ user: z.string(), context: z.int(), password: z.string() });
 
@@ -65,18 +65,18 @@ export const preregSearchSchema = z.strictObject({
 
 export const domainCreateSchema = z.strictObject({
   name: z.string(),
-  ...contacts,
-  nameServers,
+  ...contactFields,
+  nameServers: nameServersSchema,
   confirmOrder: z.boolean(),
 });
 
 export const domainTransferSchema = z.strictObject({
   name: z.string(),
   auth: z.string(),
-  ...contacts,
-  nameServers,
+  ...contactFields,
+  nameServers: nameServersSchema,
 });
 
 export const domainRenewSchema = z.strictObject({ period: z.int() });
 
-export const domainUpdateSchema = z.strictObject({ nameServers });
+export const domainUpdateSchema = z.strictObject({ nameServers: nameServersSchema });

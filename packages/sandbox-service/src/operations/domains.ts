@@ -7,21 +7,21 @@ import { checkDomainName, checkNameservers } from '../rules.ts';
 import type { DomainView } from '../state.ts';
 import type { Caller, ServiceState } from './caller.ts';
 
-/** Domain tasks (service API, Domain). Each task checks everything before it changes the state. */
+/* Each task checks everything before it changes the state (“Domain” in the service's API documentation). */
 
-interface Contacts {
+interface ContactsAndNameservers {
   readonly ownerc: { readonly id: number };
   readonly adminc: { readonly id: number };
   readonly techc: { readonly id: number };
   readonly nameServers: readonly { readonly name: string }[];
 }
 
-export interface DomainCreateInput extends Contacts {
+export interface DomainCreateInput extends ContactsAndNameservers {
   readonly name: string;
   readonly confirmOrder: boolean;
 }
 
-export interface DomainTransferInput extends Contacts {
+export interface DomainTransferInput extends ContactsAndNameservers {
   readonly name: string;
   readonly auth: string;
 }
@@ -35,7 +35,7 @@ export function createDomain(
 ): void {
   const { name } = input;
   checkDomainName(name);
-  const delegation = checkDelegation(service, caller, input);
+  const contactsAndNameservers = checkContactsAndNameservers(service, caller, input);
   if (!input.confirmOrder) throw new Refusal('rule', `confirmOrder: the order of ${name} is not confirmed`);
   if (service.state.domain(name, caller.context) !== undefined) {
     throw new Refusal('conflict', `${name} is registered already`);
@@ -48,11 +48,11 @@ export function createDomain(
     created: now,
     updated: now,
     expires: addYears(now, 1),
-    ...delegation,
-    authCode: newAuthCode(),
+    ...contactsAndNameservers,
+    authCode: generateAuthCode(),
     transferLockUntil: now + TRANSFER_LOCK_DAYS * DAY,
   });
-  charge(service, caller, 'domain.create', name, 1, ctid);
+  recordCharge(service, caller, 'domain.create', name, 1, ctid);
 }
 
 /** Starts the transfer of another customer's name. It completes automatically after five days. */
@@ -64,20 +64,24 @@ export function transferDomain(
 ): void {
   const { name } = input;
   checkDomainName(name);
-  const delegation = checkDelegation(service, caller, input);
+  const contactsAndNameservers = checkContactsAndNameservers(service, caller, input);
   const domain = service.state.domain(name, caller.context);
   if (domain === undefined) throw new Refusal('not_found', `${name} is not registered`);
-  if (domain.group === caller.group) throw new Refusal('conflict', `${name} is in this account already`);
+  if (domain.group === caller.group) throw new Refusal('conflict', `${name} is already in this account`);
   if (domain.pendingTransfer !== undefined) throw new Refusal('conflict', `${name} is being transferred`);
   if (domain.deletedAt !== undefined) throw new Refusal('conflict', `${name} has been deleted`);
   if (domain.transferLocked) throw new Refusal('transfer_lock', `${name} is locked against transfers`);
   if (domain.authCode !== input.auth)
     throw new Refusal('auth_code', `auth: wrong authorization code for ${name}`);
   const now = service.clock.registry();
-  change(service, domain, {
-    pendingTransfer: { group: caller.group, completesAt: transferCompletesAt(now), ...delegation },
+  saveChanges(service, domain, {
+    pendingTransfer: {
+      group: caller.group,
+      completesAt: transferCompletesAt(now),
+      ...contactsAndNameservers,
+    },
   });
-  charge(service, caller, 'domain.transfer', name, 1, ctid);
+  recordCharge(service, caller, 'domain.transfer', name, 1, ctid);
 }
 
 /**
@@ -91,7 +95,7 @@ export function renewDomain(
   period: number,
   ctid?: string,
 ): void {
-  const domain = heldDomain(service, caller, name);
+  const domain = requireHeldDomain(service, caller, name);
   if (domain.deletedAt !== undefined)
     throw new Refusal('conflict', `${name} has been deleted: restore it first`);
   if (period < 1 || period > MAX_YEARS)
@@ -100,16 +104,16 @@ export function renewDomain(
   if (expires > addYears(service.clock.registry(), MAX_YEARS)) {
     throw new Refusal('rule', `period: ${name} would expire more than ${MAX_YEARS} years from now`);
   }
-  change(service, domain, { expires });
-  charge(service, caller, 'domain.renew', name, period, ctid);
+  saveChanges(service, domain, { expires });
+  recordCharge(service, caller, 'domain.renew', name, period, ctid);
 }
 
 /** Starts the redemption grace period. */
 export function deleteDomain(service: ServiceState, caller: Caller, name: string): void {
-  const domain = heldDomain(service, caller, name);
+  const domain = requireHeldDomain(service, caller, name);
   if (domain.deletedAt !== undefined) throw new Refusal('conflict', `${name} has been deleted already`);
   if (domain.pendingTransfer !== undefined) throw new Refusal('conflict', `${name} is being transferred`);
-  change(service, domain, { deletedAt: service.clock.registry() });
+  saveChanges(service, domain, { deletedAt: service.clock.registry() });
 }
 
 /**
@@ -117,26 +121,26 @@ export function deleteDomain(service: ServiceState, caller: Caller, name: string
  * immediately.
  */
 export function restoreDomain(service: ServiceState, caller: Caller, name: string, ctid?: string): void {
-  const domain = heldDomain(service, caller, name);
+  const domain = requireHeldDomain(service, caller, name);
   if (domain.status !== 'redemption') {
     throw new Refusal('conflict', `${name} is not in the redemption grace period`);
   }
-  const { deletedAt: _, ...kept } = domain;
-  change(service, kept, { expires: expiryAfterRestore(domain.expires, service.clock.registry()) });
-  charge(service, caller, 'domain.restore', name, 1, ctid);
+  const { deletedAt: _, ...restored } = domain;
+  saveChanges(service, restored, { expires: expiryAfterRestore(domain.expires, service.clock.registry()) });
+  recordCharge(service, caller, 'domain.restore', name, 1, ctid);
 }
 
 export function readAuthCode(service: ServiceState, caller: Caller, name: string): string {
-  const domain = heldDomain(service, caller, name);
+  const domain = requireHeldDomain(service, caller, name);
   if (domain.deletedAt !== undefined) throw new Refusal('conflict', `${name} has been deleted`);
   return domain.authCode;
 }
 
 /** Starts a change of the registrant, which locks transfers for 60 days. */
 export function changeOwner(service: ServiceState, caller: Caller, name: string): void {
-  const domain = heldDomain(service, caller, name);
+  const domain = requireHeldDomain(service, caller, name);
   if (domain.deletedAt !== undefined) throw new Refusal('conflict', `${name} has been deleted`);
-  change(service, domain, { transferLockUntil: service.clock.registry() + TRANSFER_LOCK_DAYS * DAY });
+  saveChanges(service, domain, { transferLockUntil: service.clock.registry() + TRANSFER_LOCK_DAYS * DAY });
 }
 
 export function updateNameservers(
@@ -145,14 +149,14 @@ export function updateNameservers(
   name: string,
   nameServers: readonly { readonly name: string }[],
 ): void {
-  const domain = heldDomain(service, caller, name);
+  const domain = requireHeldDomain(service, caller, name);
   if (domain.deletedAt !== undefined) throw new Refusal('conflict', `${name} has been deleted`);
-  const names = nameServers.map((one) => one.name);
+  const names = nameServers.map((server) => server.name);
   checkNameservers(name, names);
-  change(service, domain, { nameServers: names });
+  saveChanges(service, domain, { nameServers: names });
 }
 
-function heldDomain(service: ServiceState, caller: Caller, name: string): DomainView {
+function requireHeldDomain(service: ServiceState, caller: Caller, name: string): DomainView {
   checkDomainName(name);
   const domain = service.state.domain(name, caller.context);
   if (domain === undefined || domain.group !== caller.group) {
@@ -161,22 +165,22 @@ function heldDomain(service: ServiceState, caller: Caller, name: string): Domain
   return domain;
 }
 
-function checkDelegation(
+function checkContactsAndNameservers(
   service: ServiceState,
   caller: Caller,
-  input: Contacts & { readonly name: string },
+  input: ContactsAndNameservers & { readonly name: string },
 ): Pick<DomainRecord, 'ownerc' | 'adminc' | 'techc' | 'nameServers'> {
   for (const role of ['ownerc', 'adminc', 'techc'] as const) {
     if (!service.state.hasContact(input[role].id, caller.context, caller.group)) {
       throw new Refusal('contact', `${role}.id: there is no contact ${input[role].id} in this account`);
     }
   }
-  const nameServers = input.nameServers.map((one) => one.name);
+  const nameServers = input.nameServers.map((server) => server.name);
   checkNameservers(input.name, nameServers);
   return { ownerc: input.ownerc.id, adminc: input.adminc.id, techc: input.techc.id, nameServers };
 }
 
-function change(
+function saveChanges(
   service: ServiceState,
   domain: DomainRecord & Partial<DomainView>,
   changes: Partial<DomainRecord>,
@@ -185,7 +189,7 @@ function change(
   service.state.putDomain({ ...record, ...changes, updated: service.clock.registry() });
 }
 
-function charge(
+function recordCharge(
   service: ServiceState,
   caller: Caller,
   task: Charge['task'],
@@ -197,6 +201,6 @@ function charge(
   service.state.addCharge({ task, name, context, user, years, ...(ctid !== undefined && { ctid }) });
 }
 
-function newAuthCode(): string {
+function generateAuthCode(): string {
   return randomBytes(12).toString('base64url');
 }

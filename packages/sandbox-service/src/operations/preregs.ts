@@ -3,7 +3,7 @@ import type { PreregRecord } from '../model.ts';
 import { Refusal } from '../refusal.ts';
 import type { Caller, ServiceState } from './caller.ts';
 
-/** Keys by which a search can filter (service API, Preregistration search). */
+/** “Preregistration search” in the service's API documentation. */
 export const PREREG_FILTER_KEYS = [
   'sld',
   'tld',
@@ -37,7 +37,7 @@ type PreregOrderKey = (typeof PREREG_ORDER_KEYS)[number];
 
 const MAX_LIMIT = 1000;
 
-/** @returns the requested page, and the total number of records */
+/** @returns the requested page, and the total number of records as `summary` */
 export function searchPreregs(
   service: ServiceState,
   caller: Caller,
@@ -46,16 +46,16 @@ export function searchPreregs(
   if (search.limit < 1 || search.limit > MAX_LIMIT)
     throw new Refusal('rule', `view.limit: 1 to ${MAX_LIMIT}`);
   if (search.offset < 0) throw new Refusal('rule', 'view.offset: 0 or more');
-  const found = service.state.data.preregs.filter(
-    (one) =>
-      one.group === caller.group &&
-      one.owner.context === caller.context &&
-      (search.children || !isSubUser(service, one.owner)) &&
-      search.filters.every((filter) => filter.matches(filterValue(one, filter.key))),
+  const matches = service.state.data.preregs.filter(
+    (prereg) =>
+      prereg.group === caller.group &&
+      prereg.owner.context === caller.context &&
+      (search.children || !isSubUser(service, prereg.owner)) &&
+      search.filters.every((filter) => filter.matches(filterValue(prereg, filter.key))),
   );
   const { orderBy } = search;
-  if (orderBy !== undefined) found.sort((a, b) => compare(a[orderBy], b[orderBy]));
-  return { summary: found.length, records: found.slice(search.offset, search.offset + search.limit) };
+  if (orderBy !== undefined) matches.sort((a, b) => compare(a[orderBy], b[orderBy]));
+  return { summary: matches.length, records: matches.slice(search.offset, search.offset + search.limit) };
 }
 
 function isSubUser(service: ServiceState, owner: { user: string; context: number }): boolean {

@@ -3,15 +3,18 @@ import { Refusal } from '../refusal.ts';
 import { looksLikeEmail } from '../rules.ts';
 import type { Caller, ServiceState } from './caller.ts';
 
-/** Values as the sandbox stores them: in lower case, as in XML. */
+/** Values are in lower case, as in XML. */
 export type RedirectInput = Pick<RedirectRecord, 'source' | 'type' | 'mode' | 'target'> &
   Partial<Pick<RedirectRecord, 'title' | 'backup'>>;
 
-/** Changes a redirect, except its source and type (service API, Redirect update). */
+/** Can't change the source and type (“Redirect update” in the service's API documentation). */
 export function updateRedirect(service: ServiceState, caller: Caller, input: RedirectInput): RedirectRecord {
   const { redirects } = service.state.data;
   const index = redirects.findIndex(
-    (one) => one.source === input.source && one.context === caller.context && one.group === caller.group,
+    (candidate) =>
+      candidate.source === input.source &&
+      candidate.context === caller.context &&
+      candidate.group === caller.group,
   );
   const redirect = redirects[index];
   if (redirect === undefined) {
@@ -29,8 +32,8 @@ export function updateRedirect(service: ServiceState, caller: Caller, input: Red
 }
 
 function checkTarget(field: string, target: string, type: RedirectInput['type']): void {
-  const fits =
+  const isValid =
     type === 'email' ? looksLikeEmail(target) : /^(?:https?:\/\/)?[^\s/]+\.[^\s/]+(?:\/\S*)?$/.test(target);
-  if (!fits)
-    throw new Refusal('rule', `${field}: "${target}" is not an address for a redirect of type ${type}`);
+  if (!isValid)
+    throw new Refusal('rule', `${field}: "${target}" is not a valid target for a redirect of type ${type}`);
 }

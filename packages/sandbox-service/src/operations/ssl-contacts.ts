@@ -4,7 +4,7 @@ import type { Caller, ServiceState } from './caller.ts';
 
 export type SslContactFields = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** Changes the given fields of a certificate contact (service API, SSL contact update). */
+/** Changes the given fields (“SSL contact update” in the service's API documentation). */
 export function updateSslContact(
   service: ServiceState,
   caller: Caller,
@@ -12,7 +12,8 @@ export function updateSslContact(
   fields: SslContactFields,
 ): void {
   const contact = service.state.data.sslContacts.find(
-    (one) => String(one.id) === id && one.context === caller.context && one.group === caller.group,
+    (candidate) =>
+      String(candidate.id) === id && candidate.context === caller.context && candidate.group === caller.group,
   );
   if (contact === undefined)
     throw new Refusal('not_found', `id: there is no SSL contact ${id} in this account`);
@@ -22,21 +23,22 @@ export function updateSslContact(
     fields,
     'phone',
     /^\+[1-9][0-9 ().-]{4,24}$/,
-    'a number in international format, as +49-30-5550100',
+    'a number in international format, such as +49-30-5550100',
   );
   const { email } = fields;
   if (typeof email === 'string' && !looksLikeEmail(email)) {
     throw new Refusal('contact', 'email: not an e-mail address');
   }
-  const kept = { ...contact.fields };
+  const updatedFields = { ...contact.fields };
   for (const [field, value] of Object.entries(fields)) {
-    if (value !== undefined) kept[field] = typeof value === 'string' ? value : [...value];
+    if (value !== undefined) updatedFields[field] = typeof value === 'string' ? value : [...value];
   }
-  contact.fields = kept;
+  contact.fields = updatedFields;
   service.state.changed();
 }
 
-function checkFormat(fields: SslContactFields, field: string, format: RegExp, sentence: string): void {
+function checkFormat(fields: SslContactFields, field: string, format: RegExp, requirement: string): void {
   const value = fields[field];
-  if (typeof value === 'string' && !format.test(value)) throw new Refusal('contact', `${field}: ${sentence}`);
+  if (typeof value === 'string' && !format.test(value))
+    throw new Refusal('contact', `${field}: ${requirement}`);
 }

@@ -16,12 +16,12 @@ export interface UserCreateInput {
   readonly superior?: { readonly user: string; readonly context: number } | undefined;
 }
 
-/** Length of a generated password (service API, Limits). */
+/** “Limits” in the service's API documentation. */
 const GENERATED_PASSWORD_LENGTH = 15;
 const PASSWORD_LETTERS = 'ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789';
 
 /**
- * Creates a user below the caller or one of the caller's sub-users (service API, User).
+ * Creates a user below the caller or one of the caller's sub-users (“User” in the service's API documentation).
  * @returns the generated password, unless one was given
  */
 export function createUser(
@@ -29,45 +29,48 @@ export function createUser(
   caller: Caller,
   input: UserCreateInput,
 ): { generated?: string } {
-  checkUser(input);
+  checkInput(input);
   const superior = input.superior ?? { user: caller.user, context: caller.context };
   if (input.context !== caller.context || superior.context !== caller.context) {
-    throw new Refusal('forbidden', `context: users are made in the caller's context, ${caller.context}`);
+    throw new Refusal(
+      'forbidden',
+      `context: users can only be created in the caller's context, ${caller.context}`,
+    );
   }
   const parent = service.state.user(superior.user, superior.context);
   if (parent === undefined || parent.group !== caller.group) {
     throw new Refusal('not_found', `parent.user: there is no user ${superior.user} in this account`);
   }
   if (service.state.user(input.user, input.context) !== undefined) {
-    throw new Refusal('conflict', `user: ${input.user} exists already in context ${input.context}`);
+    throw new Refusal('conflict', `user: ${input.user} already exists in context ${input.context}`);
   }
-  const generated = input.password === undefined ? makePassword() : undefined;
+  const generatedPassword = input.password === undefined ? generatePassword() : undefined;
   service.state.addUser({
     user: input.user,
     context: input.context,
     group: caller.group,
-    password: input.password ?? generated ?? '',
+    password: input.password ?? generatedPassword ?? '',
     defaultEmail: input.defaultEmail,
     status: input.status ?? 1,
     substatus: input.substatus ?? 0,
     language: input.language ?? parent.language,
     owner: { user: parent.user, context: parent.context },
   });
-  return generated === undefined ? {} : { generated };
+  return generatedPassword === undefined ? {} : { generated: generatedPassword };
 }
 
-function checkUser(input: UserCreateInput): void {
+function checkInput(input: UserCreateInput): void {
   if (!/^[^\s:,\p{Cc}]{1,64}$/u.test(input.user)) {
-    throw new Refusal('rule', 'user: 1 to 64 characters without blanks, colons and commas');
+    throw new Refusal('rule', 'user: 1 to 64 characters without spaces, colons and commas');
   }
   if (!looksLikeEmail(input.defaultEmail)) throw new Refusal('rule', 'defaultEmail: not an e-mail address');
-  if (input.password === '') throw new Refusal('rule', 'password: leave it out to have one made');
+  if (input.password === '') throw new Refusal('rule', 'password: leave it out to have one generated');
   if (input.language !== undefined && !/^[a-z]{2}$/.test(input.language)) {
     throw new Refusal('rule', 'language: a two-letter code in lower case');
   }
 }
 
-function makePassword(): string {
+function generatePassword(): string {
   return Array.from(
     { length: GENERATED_PASSWORD_LENGTH },
     () => PASSWORD_LETTERS[randomInt(PASSWORD_LETTERS.length)],

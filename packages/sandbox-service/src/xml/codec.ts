@@ -110,17 +110,17 @@ export function readChildren<K extends string>(
   { name, children, text }: XmlElement,
   expected: Readonly<Record<K, Occurrence>>,
 ): (name: K) => readonly XmlElement[] {
-  if (text.trim() !== '') throw new Refusal('malformed', `${name}: text between its elements`);
+  if (text.trim() !== '') throw new Refusal('malformed', `${name}: unexpected text between elements`);
   const unknown = children.find((child) => !Object.hasOwn(expected, child.name));
   if (unknown !== undefined) throw new Refusal('malformed', `${name}: unknown element ${unknown.name}`);
   for (const [child, occurrence] of Object.entries<Occurrence>(expected)) {
-    const found = children.filter((each) => each.name === child).length;
-    if (occurrence === 'one' && found === 0)
+    const count = children.filter((element) => element.name === child).length;
+    if (occurrence === 'one' && count === 0)
       throw new Refusal('malformed', `${name}: element ${child} is missing`);
-    if (occurrence !== 'many' && found > 1)
+    if (occurrence !== 'many' && count > 1)
       throw new Refusal('malformed', `${name}: element ${child} is given twice`);
   }
-  return (child) => children.filter((each) => each.name === child);
+  return (child) => children.filter((element) => element.name === child);
 }
 
 /**

@@ -9,9 +9,9 @@ import { readClaim, readFrame } from './request.ts';
 import { XML_TASKS, type XmlOutcome } from './tasks.ts';
 
 /**
- * The XML interface: one URL, POST only, without query parameters. A refusal is an ordinary response with HTTP status
- * 200 and a status of type `error`. Errors of HTTP or of the credentials have other statuses (401, 403, 405, 413, 415).
- * Neither is documented.
+ * The XML interface has one URL, which accepts only POST without query parameters. A refusal is an ordinary response
+ * with HTTP status 200 and a status of type `error`. HTTP errors and wrong credentials have their own HTTP statuses
+ * (401, 403, 405, 413, 415). This is the sandbox's choice, because the API doesn't document it.
  */
 
 const HTTP_REFUSALS = new Set([401, 403, 405, 413, 415]);
@@ -24,16 +24,16 @@ interface ParsedRequest {
 }
 
 export function planXml(service: ServiceState, incoming: Incoming): Plan {
-  const parsed = attempt(() => parseRequest(incoming.body));
-  const known = parsed instanceof Refusal ? undefined : XML_TASKS.get(parsed.code);
+  const parsed = catchRefusal(() => parseRequest(incoming.body));
+  const xmlTask = parsed instanceof Refusal ? undefined : XML_TASKS.get(parsed.code);
   const claim = parsed instanceof Refusal ? parsed : parsed.claim;
   return {
-    task: known?.task ?? null,
-    name: parsed instanceof Refusal ? null : subjectOf(parsed.task, known?.subject),
+    task: xmlTask?.task ?? null,
+    name: parsed instanceof Refusal ? null : readSubject(parsed.task, xmlTask?.subject),
     claim: claim instanceof Refusal ? null : claim,
-    loggedBody: logged(incoming.body, parsed),
+    loggedBody: formatForLog(incoming.body, parsed),
     run() {
-      const outcome = attempt(() => {
+      const answer = catchRefusal(() => {
         if (incoming.method !== 'POST')
           throw new Refusal('malformed', `${incoming.method}: POST is needed`, 405);
         checkContentType(incoming, ['text/xml', 'application/xml']);
@@ -41,14 +41,14 @@ export function planXml(service: ServiceState, incoming: Incoming): Plan {
           throw new Refusal('malformed', 'query: the XML interface has no parameters');
         if (parsed instanceof Refusal) throw parsed;
         if (parsed.claim instanceof Refusal) throw parsed.claim;
-        if (known === undefined) throw new Refusal('malformed', `code: there is no task ${parsed.code}`);
+        if (xmlTask === undefined) throw new Refusal('malformed', `code: there is no task ${parsed.code}`);
         const caller = admit(service, parsed.claim, 'xml');
-        const answered = known.run({ service, caller, claim: parsed.claim, task: parsed.task });
-        return response(service, 200, { ...SUCCESS[known.task], type: 'success' }, answered);
+        const outcome = xmlTask.run({ service, caller, claim: parsed.claim, task: parsed.task });
+        return createResponse(service, 200, { ...SUCCESS[xmlTask.task], type: 'success' }, outcome);
       });
-      if (!(outcome instanceof Refusal)) return outcome;
-      const httpStatus = HTTP_REFUSALS.has(outcome.httpStatus) ? outcome.httpStatus : 200;
-      return xmlRefusal(service, { code: outcome.code, message: outcome.message, httpStatus });
+      if (!(answer instanceof Refusal)) return answer;
+      const httpStatus = HTTP_REFUSALS.has(answer.httpStatus) ? answer.httpStatus : 200;
+      return xmlRefusal(service, { code: answer.code, message: answer.message, httpStatus });
     },
   };
 }
@@ -58,12 +58,12 @@ export function xmlRefusal(
   service: ServiceState,
   { code, message: text, httpStatus = 200 }: RefusedWith,
 ): Answer {
-  return response(service, httpStatus, { code, text, type: 'error' }, {});
+  return createResponse(service, httpStatus, { code, text, type: 'error' }, {});
 }
 
-function attempt<T>(work: () => T): T | Refusal {
+function catchRefusal<T>(action: () => T): T | Refusal {
   try {
-    return work();
+    return action();
   } catch (error) {
     if (error instanceof Refusal) return error;
     throw error;
@@ -73,30 +73,32 @@ function attempt<T>(work: () => T): T | Refusal {
 function parseRequest(body: Uint8Array): ParsedRequest {
   const root = parseXml(bodyText(body));
   const { block, code, task } = readFrame(root);
-  return { root, code, task, claim: attempt(() => readClaim(block)) };
+  return { root, code, task, claim: catchRefusal(() => readClaim(block)) };
 }
 
-function subjectOf(task: XmlElement, subject: readonly [string, string] | undefined): string | null {
+function readSubject(task: XmlElement, subject: readonly [string, string] | undefined): string | null {
   const [element, child] = subject ?? [];
-  const found = task.children
-    .find((one) => one.name === element)
-    ?.children.find((one) => one.name === child && one.children.length === 0);
-  return found === undefined ? null : readText(found);
+  const nameElement = task.children
+    .find((candidate) => candidate.name === element)
+    ?.children.find((candidate) => candidate.name === child && candidate.children.length === 0);
+  return nameElement === undefined ? null : readText(nameElement);
 }
 
 /** If a body couldn't be parsed, a secret may be anywhere in it, so only its size is logged. */
-function logged(body: Uint8Array, parsed: ParsedRequest | Refusal): string | null {
+function formatForLog(body: Uint8Array, parsed: ParsedRequest | Refusal): string | null {
   if (body.length === 0) return null;
-  return parsed instanceof Refusal ? `[${body.length} bytes that are no request]` : masked(parsed.root).text;
+  return parsed instanceof Refusal
+    ? `[${body.length} bytes that are not a request]`
+    : maskElement(parsed.root).text;
 }
 
-function masked({ name, children, text }: XmlElement): XmlMarkup {
+function maskElement({ name, children, text }: XmlElement): XmlMarkup {
   // In JSON bodies, `auth` is a secret. Here, it is the block with the credentials.
   if (name !== 'auth' && isSecretName(name)) return xmlElement(name, MASK);
-  return xmlElement(name, ...(children.length > 0 ? children.map(masked) : [text]));
+  return xmlElement(name, ...(children.length > 0 ? children.map(maskElement) : [text]));
 }
 
-function response(
+function createResponse(
   service: ServiceState,
   httpStatus: number,
   status: { code: string; text: string; type: string },
@@ -105,13 +107,13 @@ function response(
   const result = xmlElement(
     'result',
     xmlElement('data', ...data),
-    ...notices.map(notice),
+    ...notices.map(formatNotice),
     xmlElement(
       'status',
       xmlElement('code', status.code),
       xmlElement('text', status.text),
       xmlElement('type', status.type),
-      ...(object === undefined ? [] : [objectElement(object)]),
+      ...(object === undefined ? [] : [createObjectElement(object)]),
     ),
   );
   const root = xmlElement('response', result, xmlElement('stid', service.state.nextStid()));
@@ -123,16 +125,16 @@ function response(
   };
 }
 
-function notice({ code, text, object }: Notice): XmlMarkup {
+function formatNotice({ code, text, object }: Notice): XmlMarkup {
   return xmlElement(
     'msg',
     xmlElement('text', text),
     xmlElement('code', code),
     xmlElement('type', 'notice'),
-    objectElement(object),
+    createObjectElement(object),
   );
 }
 
-function objectElement({ type, value }: { type: string; value: string }): XmlMarkup {
+function createObjectElement({ type, value }: { type: string; value: string }): XmlMarkup {
   return xmlElement('object', xmlElement('type', type), xmlElement('value', value));
 }

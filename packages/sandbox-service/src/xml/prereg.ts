@@ -9,11 +9,10 @@ import {
   preregExtras,
   searchPreregs,
 } from '../operations/preregs.ts';
-import { Refusal } from '../refusal.ts';
 import { readChildren, readText, readTexts, type XmlElement, type XmlMarkup, xmlElement } from './codec.ts';
-import { readInteger } from './request.ts';
+import { readInteger, readOneOf } from './request.ts';
 
-/** Task 0110005 (service API, Preregistration search). */
+/* Task 0110005 (“Preregistration search” in the service's API documentation). */
 
 /** Elements in every record. */
 const DEFAULT_KEYS = [
@@ -108,20 +107,14 @@ function readOrder(order: XmlElement): NonNullable<PreregSearch['orderBy']> {
   return readOneOf('key', texts.required('key'), PREREG_ORDER_KEYS);
 }
 
-function readOneOf<T extends string>(name: string, text: string, values: readonly T[]): T {
-  const found = values.find((value) => value === text);
-  if (found === undefined) throw new Refusal('malformed', `${name}: one of ${values.join(', ')}`);
-  return found;
-}
-
 function buildRecordElement(record: PreregRecord, shownKeys: ReadonlySet<RecordKey>): XmlMarkup {
   const ownerElements = [xmlElement('context', record.owner.context), xmlElement('user', record.owner.user)];
-  const contact = (key: 'ownerc' | 'zonec' | 'adminc' | 'techc'): XmlMarkup[] => [
+  const buildContact = (key: 'ownerc' | 'zonec' | 'adminc' | 'techc'): XmlMarkup[] => [
     xmlElement(key, xmlElement('id', record[key])),
   ];
   const config = Object.entries(record.config).map(([key, time]) => xmlElement(key, formatServiceTime(time)));
   const extras = preregExtras(record);
-  const extra = (key: keyof typeof extras): XmlMarkup[] => [
+  const buildExtra = (key: keyof typeof extras): XmlMarkup[] => [
     xmlElement(key, ...Object.entries(extras[key]).map(([name, value]) => xmlElement(name, value))),
   ];
   const elements: Record<RecordKey, readonly XmlMarkup[]> = {
@@ -130,10 +123,10 @@ function buildRecordElement(record: PreregRecord, shownKeys: ReadonlySet<RecordK
     updated: [xmlElement('updated', formatServiceTime(record.updated))],
     owner: [xmlElement('owner', ...ownerElements)],
     updater: [xmlElement('updater', ...ownerElements)],
-    ownerc: contact('ownerc'),
-    zonec: contact('zonec'),
-    adminc: contact('adminc'),
-    techc: contact('techc'),
+    ownerc: buildContact('ownerc'),
+    zonec: buildContact('zonec'),
+    adminc: buildContact('adminc'),
+    techc: buildContact('techc'),
     nserver: record.nameServers.map((server) => xmlElement('nserver', xmlElement('name', server))),
     status: [xmlElement('status', record.status)],
     phase: [xmlElement('phase', record.phase)],
@@ -142,9 +135,9 @@ function buildRecordElement(record: PreregRecord, shownKeys: ReadonlySet<RecordK
     prereg_config: [xmlElement('prereg_config', ...config)],
     recommended: [xmlElement('recommended', record.recommended)],
     confirmed: [xmlElement('confirmed', record.confirmed)],
-    tmch_mark: extra('tmch_mark'),
-    extension: extra('extension'),
-    nsentry: extra('nsentry'),
+    tmch_mark: buildExtra('tmch_mark'),
+    extension: buildExtra('extension'),
+    nsentry: buildExtra('nsentry'),
   };
   const content = [...DEFAULT_KEYS, ...SELECTABLE_KEYS]
     .filter((key) => shownKeys.has(key))

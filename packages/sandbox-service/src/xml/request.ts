@@ -2,12 +2,9 @@ import { type Claim, isUuid } from '../access.ts';
 import { Refusal } from '../refusal.ts';
 import { readChildren, readText, readTexts, type XmlElement } from './codec.ts';
 
-/**
- * The outer structure of an XML request: `request` with an authentication block, then `task` (service API, XML
- * interface).
- */
+/* An XML request has an authentication block, then a task (“XML interface” in the service's API documentation). */
 
-const BLOCKS = ['auth', 'auth_session', 'authentication'];
+const AUTHENTICATION_BLOCKS = ['auth', 'auth_session', 'authentication'];
 
 /** @throws {Refusal} 400 if the structure isn't documented, 401 if there is no authentication block */
 export function readFrame(root: XmlElement): { block: XmlElement; code: string; task: XmlElement } {
@@ -17,13 +14,18 @@ export function readFrame(root: XmlElement): { block: XmlElement; code: string; 
   if (block?.name === 'task' && task === undefined) {
     throw new Refusal('unauthenticated', 'request: there is no authentication block');
   }
-  if (block === undefined || !BLOCKS.includes(block.name) || task?.name !== 'task' || others.length > 0) {
-    throw new Refusal('malformed', 'request: one authentication block, then the task');
+  if (
+    block === undefined ||
+    !AUTHENTICATION_BLOCKS.includes(block.name) ||
+    task?.name !== 'task' ||
+    others.length > 0
+  ) {
+    throw new Refusal('malformed', 'request: expected one authentication block, then the task');
   }
   const codes = task.children.filter((child) => child.name === 'code');
   const [code] = codes;
   if (code === undefined || codes.length > 1)
-    throw new Refusal('malformed', 'task: one element code is needed');
+    throw new Refusal('malformed', 'task: expected one element code');
   return { block, code: readText(code), task };
 }
 
@@ -46,7 +48,7 @@ function readCredentials(block: XmlElement): Claim {
   const texts = readTexts(block, ['user', 'context', 'password', 'token']);
   const token = texts.optional('token');
   if (token !== undefined && !/^[0-9]{6}$/.test(token))
-    throw new Refusal('malformed', 'token: six digits are needed');
+    throw new Refusal('malformed', 'token: expected six digits');
   return {
     way: 'credentials',
     user: texts.required('user'),
@@ -60,11 +62,11 @@ function readApplication(block: XmlElement): Claim {
   const [inner] = readChildren(block, { trusted_application: 'one' })('trusted_application');
   if (inner === undefined) throw new Refusal('malformed', 'authentication: trusted_application is missing');
   const children = readChildren(inner, { uuid: 'one', password: 'one', application: 'one' });
-  const only = (name: 'uuid' | 'password'): string => children(name).map(readText).join('');
+  const readOnlyText = (name: 'uuid' | 'password'): string => children(name).map(readText).join('');
   return {
     way: 'trusted_application',
-    uuid: only('uuid'),
-    password: only('password'),
+    uuid: readOnlyText('uuid'),
+    password: readOnlyText('password'),
     application: children('application')
       .map((application) => readTexts(application, ['name']).required('name'))
       .join(''),
@@ -75,4 +77,10 @@ function readApplication(block: XmlElement): Claim {
 export function readInteger(name: string, text: string): number {
   if (!/^(?:0|[1-9][0-9]{0,8})$/.test(text)) throw new Refusal('malformed', `${name}: not an integer`);
   return Number(text);
+}
+
+export function readOneOf<T extends string>(name: string, text: string, values: readonly T[]): T {
+  const value = values.find((known) => known === text);
+  if (value === undefined) throw new Refusal('malformed', `${name}: must be one of ${values.join(', ')}`);
+  return value;
 }

@@ -9,9 +9,9 @@ import { DEFAULT_SESSION_MINUTES } from '../sessions.ts';
 import type { ServiceTask } from '../tasks.ts';
 import { readChildren, readTexts, type XmlElement, type XmlMarkup, xmlElement } from './codec.ts';
 import { handlePreregSearch } from './prereg.ts';
-import { readInteger } from './request.ts';
+import { readInteger, readOneOf } from './request.ts';
 
-/** The tasks of the XML interface, by code (service API, Task codes). */
+/* See “Task codes” in the service's API documentation. */
 
 interface XmlCall {
   readonly service: ServiceState;
@@ -37,7 +37,7 @@ const createSession: XmlTask = {
   task: 'session.create',
   run({ service, caller: { user, context }, claim, task }) {
     readChildren(task, { code: 'one' });
-    if (claim.way === 'session') throw new Refusal('malformed', 'auth_session: there is a session already');
+    if (claim.way === 'session') throw new Refusal('malformed', 'auth_session: there is already a session');
     const session = service.sessions.open({ interface: 'xml', user, context }, DEFAULT_SESSION_MINUTES);
     return {
       data: [xmlElement('auth_session', xmlElement('hash', session.id))],
@@ -60,8 +60,8 @@ const createUserTask: XmlTask = {
   task: 'user.create',
   subject: ['user', 'user'],
   run({ service, caller, task }) {
-    const element = only(task, 'user');
-    const { owner, rest } = takeOwner(element);
+    const element = readOnlyElement(task, 'user');
+    const { owner, rest } = splitOwner(element);
     const texts = readTexts(rest, [
       'user',
       'context',
@@ -72,7 +72,7 @@ const createUserTask: XmlTask = {
       'language',
       'user_mail_key',
     ]);
-    const integer = (name: 'status' | 'substatus'): number | undefined => {
+    const readOptionalInteger = (name: 'status' | 'substatus'): number | undefined => {
       const text = texts.optional(name);
       return text === undefined ? undefined : readInteger(name, text);
     };
@@ -83,15 +83,15 @@ const createUserTask: XmlTask = {
       context,
       defaultEmail: texts.required('default_mail'),
       password: texts.optional('password'),
-      status: integer('status'),
-      substatus: integer('substatus'),
+      status: readOptionalInteger('status'),
+      substatus: readOptionalInteger('substatus'),
       language: texts.optional('language'),
       superior: owner,
     });
-    const mailed = texts.optional('user_mail_key') !== undefined;
+    const isUserNotified = texts.optional('user_mail_key') !== undefined;
     return {
       notices: [
-        ...(mailed ? [userNotified(user, context)] : []),
+        ...(isUserNotified ? [userNotified(user, context)] : []),
         ...(generated === undefined ? [] : [passwordGenerated(generated)]),
       ],
       object: { type: 'user', value: `${user}, ${context}` },
@@ -99,7 +99,7 @@ const createUserTask: XmlTask = {
   },
 };
 
-function takeOwner(element: XmlElement): {
+function splitOwner(element: XmlElement): {
   owner: { user: string; context: number } | undefined;
   rest: XmlElement;
 } {
@@ -118,12 +118,19 @@ const updateRedirectTask: XmlTask = {
   task: 'redirect.update',
   subject: ['redirect', 'source'],
   run({ service, caller, task }) {
-    const texts = readTexts(only(task, 'redirect'), ['type', 'mode', 'title', 'source', 'target', 'backup']);
+    const texts = readTexts(readOnlyElement(task, 'redirect'), [
+      'type',
+      'mode',
+      'title',
+      'source',
+      'target',
+      'backup',
+    ]);
     const title = texts.optional('title');
     const backup = texts.optional('backup');
     updateRedirect(service, caller, {
-      type: oneOf('type', texts.required('type'), ['domain', 'email']),
-      mode: oneOf('mode', texts.required('mode'), ['frame', 'single']),
+      type: readOneOf('type', texts.required('type'), ['domain', 'email']),
+      mode: readOneOf('mode', texts.required('mode'), ['frame', 'single']),
       source: texts.required('source'),
       target: texts.required('target'),
       ...(title !== undefined && { title }),
@@ -152,7 +159,10 @@ const updateSslContactTask: XmlTask = {
   subject: ['contact', 'id'],
   run({ service, caller, task }) {
     const elements = Object.entries(CONTACT_ELEMENTS);
-    const texts = readTexts(only(task, 'contact'), ['id', ...elements.map(([element]) => element)]);
+    const texts = readTexts(readOnlyElement(task, 'contact'), [
+      'id',
+      ...elements.map(([element]) => element),
+    ]);
     const id = texts.required('id');
     const fields = Object.fromEntries(
       elements.flatMap(([element, field]) => {
@@ -179,15 +189,9 @@ export const XML_TASKS: ReadonlyMap<string, XmlTask> = new Map([
   ['0110005', searchPreregsTask],
 ]);
 
-/** The object in a task that has no other elements besides its code. */
-function only(task: XmlElement, name: string): XmlElement {
+/** Reads the only element of a task besides its code. */
+function readOnlyElement(task: XmlElement, name: string): XmlElement {
   const [element] = readChildren(task, { code: 'one', [name]: 'one' })(name);
   if (element === undefined) throw new Refusal('malformed', `task: element ${name} is missing`);
   return element;
-}
-
-function oneOf<T extends string>(name: string, text: string, values: readonly T[]): T {
-  const found = values.find((value) => value === text);
-  if (found === undefined) throw new Refusal('malformed', `${name}: one of ${values.join(', ')}`);
-  return found;
 }

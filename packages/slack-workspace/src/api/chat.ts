@@ -8,17 +8,17 @@ import { APP } from '../seed.ts';
 import { messageForApps } from '../state.ts';
 import { booleanArgument, jsonArgument, type Method, method } from './method.ts';
 
-const content = {
+const contentFields = {
   text: z.string().optional(),
   blocks: jsonArgument.optional(),
   attachments: jsonArgument.optional(),
 };
 
-const postMessage = method(
+const chatPostMessage = method(
   ['chat:write'],
   z.object({
     channel: z.string(),
-    ...content,
+    ...contentFields,
     metadata: jsonArgument.optional(),
     thread_ts: z.string().optional(),
     reply_broadcast: booleanArgument.optional(),
@@ -27,7 +27,7 @@ const postMessage = method(
   }),
   (core, args) => {
     const channel = writableChannel(core, args.channel);
-    limitRate(core, channel.id);
+    enforceRateLimit(core, channel.id);
     const message = compose(channel.id, core.state.nextTs(), args, LIMITS.message.text);
     const posted = addToThread(core, message, args.thread_ts);
     core.state.post(posted);
@@ -35,9 +35,9 @@ const postMessage = method(
   },
 );
 
-const update = method(
+const chatUpdate = method(
   ['chat:write'],
-  z.object({ channel: z.string(), ts: z.string(), ...content, metadata: jsonArgument.optional() }),
+  z.object({ channel: z.string(), ts: z.string(), ...contentFields, metadata: jsonArgument.optional() }),
   (core, args) => {
     // Accepts only channel ids, not names or user ids.
     const channel = core.state.channels.get(args.channel);
@@ -48,7 +48,7 @@ const update = method(
     if (old.user !== APP.botUserId) throw new SlackError('cant_update_message');
     const { editWindowMs = Number.POSITIVE_INFINITY } = core.conditions;
     if (core.state.now() - Number(old.ts) * 1_000 > editWindowMs) throw new SlackError('edit_window_closed');
-    const fresh = compose(
+    const composed = compose(
       channel.id,
       old.ts,
       {
@@ -59,10 +59,10 @@ const update = method(
       },
       LIMITS.message.updatedText,
     );
-    const kept = args.metadata === undefined ? old.metadata : undefined;
+    const keptMetadata = args.metadata === undefined ? old.metadata : undefined;
     const message: Message = {
-      ...fresh,
-      ...(kept && { metadata: kept }),
+      ...composed,
+      ...(keptMetadata && { metadata: keptMetadata }),
       ...(old.thread_ts !== undefined && { thread_ts: old.thread_ts }),
       ...(old.files && { files: old.files }),
       edited: { user: APP.botUserId, ts: core.state.nextTs() },
@@ -72,9 +72,9 @@ const update = method(
   },
 );
 
-const postEphemeral = method(
+const chatPostEphemeral = method(
   ['chat:write'],
-  z.object({ channel: z.string(), user: z.string(), ...content, thread_ts: z.string().optional() }),
+  z.object({ channel: z.string(), user: z.string(), ...contentFields, thread_ts: z.string().optional() }),
   (core, args) => {
     const channel = writableChannel(core, args.channel);
     if (!channel.members.includes(args.user)) throw new SlackError('user_not_in_channel');
@@ -85,7 +85,7 @@ const postEphemeral = method(
   },
 );
 
-const remove = method(['chat:write'], z.object({ channel: z.string(), ts: z.string() }), (core, args) => {
+const chatDelete = method(['chat:write'], z.object({ channel: z.string(), ts: z.string() }), (core, args) => {
   const channel = knownChannel(core, args.channel);
   const message = core.state.find(channel.id, args.ts);
   if (!message) throw new SlackError('message_not_found');
@@ -94,39 +94,43 @@ const remove = method(['chat:write'], z.object({ channel: z.string(), ts: z.stri
   return { channel: channel.id, ts: args.ts };
 });
 
-const getPermalink = method([], z.object({ channel: z.string(), message_ts: z.string() }), (core, args) => {
-  const channel = knownChannel(core, args.channel);
-  if (channel.is_private && !channel.members.includes(APP.botUserId))
-    throw new SlackError('channel_not_found');
-  const message = core.state.find(channel.id, args.message_ts);
-  if (!message) throw new SlackError('message_not_found');
-  const thread =
-    message.thread_ts !== undefined && message.thread_ts !== message.ts
-      ? `?thread_ts=${message.thread_ts}&cid=${channel.id}`
-      : '';
-  const permalink = `${core.origin}/archives/${channel.id}/p${message.ts.replace('.', '')}${thread}`;
-  return { channel: channel.id, permalink };
-});
+const chatGetPermalink = method(
+  [],
+  z.object({ channel: z.string(), message_ts: z.string() }),
+  (core, args) => {
+    const channel = knownChannel(core, args.channel);
+    if (channel.is_private && !channel.members.includes(APP.botUserId))
+      throw new SlackError('channel_not_found');
+    const message = core.state.find(channel.id, args.message_ts);
+    if (!message) throw new SlackError('message_not_found');
+    const thread =
+      message.thread_ts !== undefined && message.thread_ts !== message.ts
+        ? `?thread_ts=${message.thread_ts}&cid=${channel.id}`
+        : '';
+    const permalink = `${core.origin}/archives/${channel.id}/p${message.ts.replace('.', '')}${thread}`;
+    return { channel: channel.id, permalink };
+  },
+);
 
-/** The furthest that Slack lets messages be scheduled (docs.slack.dev, chat.scheduleMessage). */
+/** Slack's limit (docs.slack.dev, chat.scheduleMessage). */
 const MAX_AHEAD_SECONDS = 120 * 86_400;
 
-/** Scheduled messages are stored but never posted, because nothing here waits for months. */
-const scheduleMessage = method(
+/** Scheduled messages are stored but never posted, because no test waits that long. */
+const chatScheduleMessage = method(
   ['chat:write'],
   z.object({ channel: z.string(), post_at: z.coerce.number(), text: z.string() }),
   (core, args) => {
     const channel = writableChannel(core, args.channel);
-    const ahead = args.post_at - core.state.now() / 1_000;
-    if (ahead <= 0) throw new SlackError('time_in_past');
-    if (ahead > MAX_AHEAD_SECONDS) throw new SlackError('time_too_far');
+    const secondsAhead = args.post_at - core.state.now() / 1_000;
+    if (secondsAhead <= 0) throw new SlackError('time_in_past');
+    if (secondsAhead > MAX_AHEAD_SECONDS) throw new SlackError('time_too_far');
     const id = `Q${core.scheduled.size + 1}`;
     core.scheduled.set(id, channel.id);
     return { channel: channel.id, scheduled_message_id: id, post_at: args.post_at };
   },
 );
 
-const deleteScheduledMessage = method(
+const chatDeleteScheduledMessage = method(
   ['chat:write'],
   z.object({ channel: z.string(), scheduled_message_id: z.string() }),
   (core, args) => {
@@ -148,7 +152,7 @@ function addToThread(core: Core, message: Message, threadTs: string | undefined)
   return { ...message, thread_ts: threadTs };
 }
 
-/** The API's response if a channel gets too many messages (docs.slack.dev, rate limits). */
+/** Thrown if a channel gets too many messages (docs.slack.dev, rate limits). */
 export class RateLimited extends Error {
   readonly retryAfter: number;
 
@@ -158,7 +162,7 @@ export class RateLimited extends Error {
   }
 }
 
-function limitRate(core: Core, channelId: string): void {
+function enforceRateLimit(core: Core, channelId: string): void {
   if (core.postsPerSecond === undefined) return;
   const since = core.state.now() - 1_000;
   const recent = core.calls.filter(
@@ -169,11 +173,11 @@ function limitRate(core: Core, channelId: string): void {
 }
 
 export const chatMethods: Record<string, Method> = {
-  'chat.postMessage': postMessage,
-  'chat.update': update,
-  'chat.postEphemeral': postEphemeral,
-  'chat.delete': remove,
-  'chat.getPermalink': getPermalink,
-  'chat.scheduleMessage': scheduleMessage,
-  'chat.deleteScheduledMessage': deleteScheduledMessage,
-} satisfies Record<string, Method>;
+  'chat.postMessage': chatPostMessage,
+  'chat.update': chatUpdate,
+  'chat.postEphemeral': chatPostEphemeral,
+  'chat.delete': chatDelete,
+  'chat.getPermalink': chatGetPermalink,
+  'chat.scheduleMessage': chatScheduleMessage,
+  'chat.deleteScheduledMessage': chatDeleteScheduledMessage,
+};

@@ -25,7 +25,7 @@ const getUploadUrl = method(
   },
 );
 
-/** Accepts the bytes posted to an upload URL. Returns false if there is no such upload or the length differs. */
+/** @returns false if there is no such upload or the length differs */
 export function receiveUpload(core: Core, fileId: string, content: Buffer): boolean {
   const upload = core.state.uploads.get(fileId);
   if (!upload || content.length !== upload.length) return false;
@@ -33,7 +33,7 @@ export function receiveUpload(core: Core, fileId: string, content: Buffer): bool
   return true;
 }
 
-const complete = method(
+const completeUpload = method(
   ['files:write'],
   z.object({
     files: jsonArgument,
@@ -47,14 +47,14 @@ const complete = method(
       .min(1)
       .safeParse(args.files);
     if (!parsed.success) throw new SlackError('invalid_arguments');
-    const files = parsed.data.map(({ id, title }) => finish(core, id, title));
+    const files = parsed.data.map(({ id, title }) => storeUploadedFile(core, id, title));
     if (args.channel_id !== undefined)
-      share(core, args.channel_id, files, args.initial_comment, args.thread_ts);
+      shareFiles(core, args.channel_id, files, args.initial_comment, args.thread_ts);
     return { files: files.map((file): JsonObject => ({ ...file })) };
   },
 );
 
-function finish(core: Core, id: string, title: string | undefined): FileInfo {
+function storeUploadedFile(core: Core, id: string, title: string | undefined): FileInfo {
   const upload = core.state.uploads.get(id);
   if (!upload?.content) throw new SlackError('file_not_found');
   const extension = upload.name.split('.').at(-1)?.toLowerCase() ?? '';
@@ -74,41 +74,38 @@ function finish(core: Core, id: string, title: string | undefined): FileInfo {
 }
 
 /**
- * Stores a file that a person uploads in a form.
+ * Stores a file as if a person had uploaded it in a form.
  * @returns its id
  */
 export function addPrivateFile(core: Core, name: string, content: Buffer): string {
   const id = core.state.id('F');
   core.state.uploads.set(id, { name, length: content.length, content });
-  finish(core, id, undefined);
+  storeUploadedFile(core, id, undefined);
   return id;
 }
 
-/**
- * A file as it appears in payloads.
- * @throws Error if there is no such file
- */
+/** @throws Error if there is no such file */
 export function privateFile(core: Core, id: string): JsonObject {
   const file = core.state.files.get(id);
   if (!file) throw new Error(`there is no file ${id}`);
-  const address = `${core.origin}/files-pri/${id}/${encodeURIComponent(file.info.name)}`;
-  return { ...file.info, url_private: address, url_private_download: address };
+  const url = `${core.origin}/files-pri/${id}/${encodeURIComponent(file.info.name)}`;
+  return { ...file.info, url_private: url, url_private_download: url };
 }
 
-/** The bytes at a private URL, for a token that may read files. */
+/** @returns undefined if there is no such file, or if the token may not read files */
 export function readPrivateFile(
   core: Core,
   id: string,
   authorization: string | undefined,
 ): Buffer | undefined {
-  const mayRead = core.scopes === undefined || core.scopes.includes('files:read');
-  return mayRead && authorization === `Bearer ${core.botToken}`
+  const canReadFiles = core.scopes === undefined || core.scopes.includes('files:read');
+  return canReadFiles && authorization === `Bearer ${core.botToken}`
     ? core.state.files.get(id)?.content
     : undefined;
 }
 
-function share(core: Core, channelId: string, files: FileInfo[], comment = '', threadTs?: string): void {
-  // Rejects user ids. A direct message must be opened first.
+function shareFiles(core: Core, channelId: string, files: FileInfo[], comment = '', threadTs?: string): void {
+  // User ids are rejected, because the app must open the direct message first.
   if (!core.state.channels.has(channelId)) throw new SlackError('channel_not_found');
   const channel = writableChannel(core, channelId);
   core.state.post({
@@ -126,5 +123,5 @@ function share(core: Core, channelId: string, files: FileInfo[], comment = '', t
 
 export const fileMethods: Record<string, Method> = {
   'files.getUploadURLExternal': getUploadUrl,
-  'files.completeUploadExternal': complete,
+  'files.completeUploadExternal': completeUpload,
 };

@@ -20,7 +20,7 @@ interface Answer {
   headers?: Record<string, string>;
 }
 
-/** `name` is the part of the path after `/api/`. */
+/** @param name the part of the path after `/api/` */
 export async function handleApi(
   core: Core,
   name: string,
@@ -29,20 +29,26 @@ export async function handleApi(
 ): Promise<void> {
   const body = (await readBody(request)).toString('utf8');
   const args = parseArguments(String(request.headers['content-type'] ?? ''), body);
-  const token = bearer(request.headers.authorization) ?? (args && textOf(args, 'token'));
-  const { token: _token, ...shown } = args ?? {};
-  const fault = await core.faults.apply(name, textOf(shown, 'channel'));
+  const token = readBearerToken(request.headers.authorization) ?? (args && textOf(args, 'token'));
+  const { token: _token, ...loggedArgs } = args ?? {};
+  const fault = await core.faults.apply(name, textOf(loggedArgs, 'channel'));
   if (fault && fault.kind !== 'lost_answer') {
-    core.calls.push({ method: name, args: shown, at: core.state.now(), ok: false, error: faultName(fault) });
+    core.calls.push({
+      method: name,
+      args: loggedArgs,
+      at: core.state.now(),
+      ok: false,
+      error: faultName(fault),
+    });
     answerFault(fault, response);
     core.state.changed('call');
     return;
   }
-  const answer = args ? run(core, name, args, token) : failure('invalid_form_data');
+  const answer = args ? runMethod(core, name, args, token) : createFailure('invalid_form_data');
   const error = textOf(answer.body, 'error');
   core.calls.push({
     method: name,
-    args: resolvedArguments(shown, answer.body),
+    args: resolveChannel(loggedArgs, answer.body),
     at: core.state.now(),
     ok: answer.body['ok'] === true,
     ...(error !== undefined && { error }),
@@ -55,12 +61,12 @@ export async function handleApi(
 }
 
 /** The log has the channel id, even if the app passed a person or a name. */
-function resolvedArguments(args: JsonObject, answer: JsonObject): JsonObject {
+function resolveChannel(args: JsonObject, answer: JsonObject): JsonObject {
   const channel = textOf(answer, 'channel');
   return channel === undefined ? args : { ...args, channel };
 }
 
-function bearer(header: string | undefined): string | undefined {
+function readBearerToken(header: string | undefined): string | undefined {
   return header === undefined ? undefined : /^Bearer (.+)$/i.exec(header)?.[1];
 }
 
@@ -76,33 +82,33 @@ function parseArguments(contentType: string, body: string): JsonObject | undefin
   return Object.fromEntries(new URLSearchParams(body));
 }
 
-function run(core: Core, name: string, args: JsonObject, token: string | undefined): Answer {
+function runMethod(core: Core, name: string, args: JsonObject, token: string | undefined): Answer {
   const method = Object.hasOwn(METHODS, name) ? METHODS[name] : undefined;
-  if (!method) return failure('unknown_method', { req_method: name });
-  if (token === undefined) return failure('not_authed');
-  if (token !== core.botToken && token !== core.appToken) return failure('invalid_auth');
-  if ((token === core.appToken) !== (method.token === 'app')) return failure('not_allowed_token_type');
+  if (!method) return createFailure('unknown_method', { req_method: name });
+  if (token === undefined) return createFailure('not_authed');
+  if (token !== core.botToken && token !== core.appToken) return createFailure('invalid_auth');
+  if ((token === core.appToken) !== (method.token === 'app')) return createFailure('not_allowed_token_type');
   const granted = method.token === 'app' ? ['connections:write'] : core.scopes;
   if (granted && method.scopes.length > 0 && !method.scopes.some((scope) => granted.includes(scope))) {
-    return failure('missing_scope', { needed: method.scopes.join(','), provided: granted.join(',') });
+    return createFailure('missing_scope', { needed: method.scopes.join(','), provided: granted.join(',') });
   }
   const retryAfter = core.rateLimits.take(name);
-  if (retryAfter !== undefined) return rateLimited(retryAfter);
+  if (retryAfter !== undefined) return createRateLimited(retryAfter);
   try {
     const headers = granted === undefined ? {} : { 'x-oauth-scopes': granted.join(',') };
     return { status: 200, body: { ok: true, ...method.run(core, args) }, headers };
   } catch (error) {
-    if (error instanceof RateLimited) return rateLimited(error.retryAfter);
-    if (error instanceof SlackError) return failure(error.code, error.fields);
+    if (error instanceof RateLimited) return createRateLimited(error.retryAfter);
+    if (error instanceof SlackError) return createFailure(error.code, error.fields);
     throw error;
   }
 }
 
-function failure(code: string, fields: JsonObject = {}): Answer {
+function createFailure(code: string, fields: JsonObject = {}): Answer {
   return { status: 200, body: { ok: false, error: code, ...fields } };
 }
 
-function rateLimited(retryAfter: number): Answer {
+function createRateLimited(retryAfter: number): Answer {
   return {
     status: 429,
     body: { ok: false, error: 'ratelimited' },
@@ -116,7 +122,7 @@ export function faultName(fault: BreakingFault): string {
 
 export function answerFault(fault: BreakingFault, response: ServerResponse): void {
   if (fault.kind === 'ratelimited') {
-    const { status, body, headers } = rateLimited(fault.retryAfter ?? 1);
+    const { status, body, headers } = createRateLimited(fault.retryAfter ?? 1);
     sendJson(response, status, body, headers);
   } else if (fault.kind === 'http_500') sendText(response, 500, 'Internal Server Error');
   else if (fault.kind === 'no_json') sendText(response, 200, '<html>The gateway is busy.</html>');

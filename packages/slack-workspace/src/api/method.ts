@@ -11,7 +11,6 @@ export interface Method {
   run(core: Core, args: JsonObject): JsonObject;
 }
 
-/** Creates a method whose arguments a schema checks. */
 export function method<S extends z.ZodType>(
   scopes: readonly string[],
   schema: S,
@@ -41,7 +40,7 @@ function parseJson(value: unknown): unknown {
   }
 }
 
-/** An argument that is JSON, or JSON as text, because form encoding only has text. */
+/** Arguments are JSON, or JSON as text, because form encoding has only text. */
 export const jsonArgument: z.ZodType<Json> = z.preprocess(parseJson, z.json());
 export const objectArgument: z.ZodType<JsonObject> = z.preprocess(parseJson, z.record(z.string(), z.json()));
 export const booleanArgument = z.preprocess(parseJson, z.boolean());

@@ -7,8 +7,8 @@ import { type Method, method } from './method.ts';
 
 const noArgumentsSchema = z.object({});
 
-/** In seconds, at the time of the workspace's clock. */
-function offsetSeconds(tz: string, at: number): number {
+/** @returns the offset in seconds */
+function computeUtcOffset(tz: string, at: number): number {
   const parts = new Intl.DateTimeFormat('en-US', { timeZone: tz, timeZoneName: 'longOffset' }).formatToParts(
     at,
   );
@@ -28,7 +28,7 @@ export function userForApps(user: User, now: number): JsonObject {
     real_name: user.real_name,
     deleted: user.deleted,
     tz: user.tz,
-    tz_offset: offsetSeconds(user.tz, now),
+    tz_offset: computeUtcOffset(user.tz, now),
     is_admin: user.is_admin,
     is_owner: user.is_owner,
     is_primary_owner: false,
@@ -111,21 +111,21 @@ const READ_CHANNELS = ['channels:read', 'groups:read', 'im:read', 'mpim:read'];
 
 const conversationsInfo = method(READ_CHANNELS, z.object({ channel: z.string() }), (core, args) => {
   const channel = core.state.channels.get(args.channel);
-  const hidden = channel?.is_private && !channel.members.includes(APP.botUserId);
-  if (!channel || hidden) throw new SlackError('channel_not_found');
+  const isHidden = channel?.is_private && !channel.members.includes(APP.botUserId);
+  if (!channel || isHidden) throw new SlackError('channel_not_found');
   return { channel: channelForApps(channel) };
 });
 
 const conversationsList = method(READ_CHANNELS, z.object({ types: z.string().optional() }), (core, args) => {
   const types = (args.types ?? 'public_channel').split(',');
-  const shown = [...core.state.channels.values()].filter((channel) => {
-    const member = channel.members.includes(APP.botUserId);
-    if (channel.is_im) return types.includes('im') && member;
+  const visibleChannels = [...core.state.channels.values()].filter((channel) => {
+    const isMember = channel.members.includes(APP.botUserId);
+    if (channel.is_im) return types.includes('im') && isMember;
     return channel.is_private
-      ? types.includes('private_channel') && member
+      ? types.includes('private_channel') && isMember
       : types.includes('public_channel');
   });
-  return { channels: shown.map(channelForApps), response_metadata: { next_cursor: '' } };
+  return { channels: visibleChannels.map(channelForApps), response_metadata: { next_cursor: '' } };
 });
 
 const conversationsMembers = method(READ_CHANNELS, z.object({ channel: z.string() }), (core, args) => ({

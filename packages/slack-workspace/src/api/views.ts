@@ -10,7 +10,7 @@ import { buildView, checkView } from '../views.ts';
 import { type Method, method, objectArgument } from './method.ts';
 
 /**
- * Checks a view payload.
+ * @returns the payload
  * @throws SlackError `invalid_arguments`, `unsupported_by_local_workspace`, `view_too_large`
  */
 function validatePayload(payload: JsonObject, type: 'modal' | 'home'): JsonObject {
@@ -20,18 +20,18 @@ function validatePayload(payload: JsonObject, type: 'modal' | 'home'): JsonObjec
   return payload;
 }
 
-function newHash(core: Core): string {
+function createHash(core: Core): string {
   return `${Math.floor(core.state.now() / 1_000)}.${randomBytes(4).toString('hex')}`;
 }
 
-/** Shows a new view to a user. @param below the modal beneath it */
+/** @param below the modal under the new one */
 function openView(core: Core, payload: JsonObject, userId: string, type: View['type'], below?: View): View {
   const id = core.state.id('V');
   const view = buildView(
     validatePayload(payload, type),
     {
       id,
-      hash: newHash(core),
+      hash: createHash(core),
       team_id: TEAM.id,
       app_id: APP.id,
       bot_id: APP.botId,
@@ -51,16 +51,13 @@ export function pushView(core: Core, payload: JsonObject, userId: string, below:
   return openView(core, payload, userId, 'modal', below);
 }
 
-/**
- * Replaces the content of an open view. Keeps its ids, and the values typed in inputs that haven't changed.
- */
+/** Replaces the content of an open view. Keeps its ids, and what a person entered in inputs that haven't changed. */
 export function updateView(core: Core, payload: JsonObject, userId: string, old: View): View {
-  const view = buildView(validatePayload(payload, old.type), { ...old, hash: newHash(core) }, old);
+  const view = buildView(validatePayload(payload, old.type), { ...old, hash: createHash(core) }, old);
   core.state.show(userId, view);
   return view;
 }
 
-/** A view as it is sent to apps. */
 export function viewForApps(view: View): JsonObject {
   const copy: JsonObject = JSON.parse(JSON.stringify(view));
   if (view.type === 'home') for (const field of ['title', 'submit', 'close']) delete copy[field];
@@ -69,19 +66,19 @@ export function viewForApps(view: View): JsonObject {
 
 const triggerArgsSchema = z.object({ trigger_id: z.string(), view: objectArgument });
 
-const open = method([], triggerArgsSchema, (core, args) => {
+const viewsOpen = method([], triggerArgsSchema, (core, args) => {
   const { userId } = core.triggers.exchange(args.trigger_id);
   return { view: viewForApps(openView(core, args.view, userId, 'modal')) };
 });
 
-const push = method([], triggerArgsSchema, (core, args) => {
+const viewsPush = method([], triggerArgsSchema, (core, args) => {
   const { userId, viewId } = core.triggers.exchange(args.trigger_id);
   const below = core.state.modalsOf(userId).find((view) => view.id === viewId);
   if (!below) throw new SlackError('not_found');
   return { view: viewForApps(pushView(core, args.view, userId, below)) };
 });
 
-const update = method(
+const viewsUpdate = method(
   [],
   z.object({
     view: objectArgument,
@@ -89,14 +86,14 @@ const update = method(
     hash: z.string().optional(),
   }),
   (core, args) => {
-    const found = core.state.findView(({ id, type }) => type === 'modal' && id === args.view_id);
-    if (!found) throw new SlackError('not_found');
-    if (args.hash !== undefined && args.hash !== found.view.hash) throw new SlackError('hash_conflict');
-    return { view: viewForApps(updateView(core, args.view, found.userId, found.view)) };
+    const open = core.state.findView(({ id, type }) => type === 'modal' && id === args.view_id);
+    if (!open) throw new SlackError('not_found');
+    if (args.hash !== undefined && args.hash !== open.view.hash) throw new SlackError('hash_conflict');
+    return { view: viewForApps(updateView(core, args.view, open.userId, open.view)) };
   },
 );
 
-const publish = method(
+const viewsPublish = method(
   [],
   z.object({ user_id: z.string(), view: objectArgument, hash: z.string().optional() }),
   (core, args) => {
@@ -111,8 +108,8 @@ const publish = method(
 );
 
 export const viewMethods: Record<string, Method> = {
-  'views.open': open,
-  'views.push': push,
-  'views.update': update,
-  'views.publish': publish,
+  'views.open': viewsOpen,
+  'views.push': viewsPush,
+  'views.update': viewsUpdate,
+  'views.publish': viewsPublish,
 };
