@@ -13,7 +13,7 @@ import { formatCalendarDay, getUtcDay } from '../../zones/calendar-day.ts';
 import { formatDomainName } from '../../zones/names.ts';
 import { findLoggedApprovers } from '../approvals/decision.view.ts';
 import type { Capability } from '../capability.ts';
-import { ownerRenewalText } from '../expiry/due.view.ts';
+import { renewalText } from '../expiry/due.view.ts';
 import { formatDay } from '../expiry/expiry.view.ts';
 import {
   type AnyBlock,
@@ -117,12 +117,7 @@ export function previewLines(
   { names: all, lastYear, nextYear, held, others }: MandatePreview,
   maxNames: number,
 ): string[] {
-  const costs = dropMissing([
-    nextYear && yearText(nextYear, 'next year'),
-    lastYear && yearText(lastYear, 'last year'),
-  ]);
-  const isUnknown = costs.length > 0 && [nextYear, lastYear].every((year) => !year?.sums.length);
-  const cost = isUnknown ? 'price unknown' : costs.join(', ');
+  const cost = nextYear && previewCost(nextYear, lastYear);
   const heldTexts = [...groupBy(held, (each) => each.holdReason)].map(
     ([code, group]) =>
       `${joinNames(
@@ -131,7 +126,7 @@ export function previewLines(
       )} (${holdReasonText(code)})`,
   );
   return [
-    `Covers ${count(all.length, 'name')}${all.length > COVERED_ON_CARD ? '' : `: ${joinNames(all)}`}${cost && ` · ${cost}`}`,
+    `Covers ${count(all.length, 'name')}${all.length > COVERED_ON_CARD ? '' : `: ${joinNames(all)}`}${cost === undefined ? '' : ` · ${cost}`}`,
     ...(heldTexts.length === 0 ? [] : [`⚠ Won’t renew ${heldTexts.join('; ')}`]),
     ...(others.length === 0 ? [] : [`⚠ An older mandate covers ${joinNames(others, maxNames)}`]),
   ];
@@ -141,11 +136,16 @@ export function coveredNamesText({ names: all }: MandatePreview): string {
   return `*Covers ${count(all.length, 'name')} today*: ${joinNames(all, all.length)}`;
 }
 
-/** `about €36.00 next year (1 without a price)` */
-function yearText({ sums, unknown }: OrderCost, year: string): string {
-  const unpriced = `${unknown} without a price`;
-  if (sums.length === 0) return `${unpriced} ${year}`;
-  return `about ${amountsText(sums)} ${year}${unknown === 0 ? '' : ` (${unpriced})`}`;
+/** `about €36.00 a year (1 without a price; €30.00 at last year’s prices)` */
+function previewCost({ sums, unknown }: OrderCost, lastYear: OrderCost | undefined): string {
+  if (sums.length === 0) return 'price unknown';
+  const current = amountsText(sums);
+  const former = lastYear === undefined || lastYear.sums.length === 0 ? current : amountsText(lastYear.sums);
+  const notes = dropMissing([
+    unknown > 0 && `${unknown} without a price`,
+    former !== current && `${former} at last year’s prices`,
+  ]);
+  return `about ${current} a year${notes.length === 0 ? '' : ` (${notes.join('; ')})`}`;
 }
 
 function mandateBlocks({
@@ -234,7 +234,9 @@ export function dayMessage(
   const renewed = acts.filter(({ act }) => act.held === undefined);
   const held = acts.filter(({ act }) => act.held !== undefined);
   const text = [
-    ...(renewed.length === 0 ? [] : [`Mandates will renew ${count(renewed.length, 'name')} from tomorrow`]),
+    ...(renewed.length === 0
+      ? []
+      : [`Mandates will renew ${count(renewed.length, 'name')} starting tomorrow`]),
     ...(held.length === 0
       ? []
       : [
@@ -248,12 +250,12 @@ export function dayMessage(
     ...lines(held.map(({ act }) => `⚠ ${heldLine(act)}`)),
     ...(isLast && renewed.length > 1
       ? actions(`mandate_day:${day}`, [
-          button('mandate_stop_all', 'Stop all renewals', day, { style: 'danger' }),
+          button('mandate_stop_all', `Stop all ${renewed.length}`, day, { style: 'danger' }),
         ])
       : []),
     context(
       dropMissing([
-        renewed.length > 0 && 'If you don’t need a name anymore, click *Stop*.',
+        renewed.length > 0 && '*Stop* cancels only this renewal; reminders for the name continue.',
         'To see or end mandates, use `/domain mandates`.',
       ]).join(' '),
     ),
@@ -288,7 +290,7 @@ function upcomingText(
   timeZone: string,
 ): string {
   const day = formatDay(formatCalendarDay(sendAfter ?? createdAt, timeZone));
-  return `${ownerRenewalText(day, cost === undefined ? '' : `, ${cost}`)} · order ${code(id)}`;
+  return `${renewalText(day, cost === undefined ? '' : `, ${cost}`)}, unless it’s stopped · order ${code(id)}`;
 }
 
 function stateText({ state }: Order): string {

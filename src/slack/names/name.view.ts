@@ -114,7 +114,7 @@ export function nameScreen(screen: NameScreen): Message {
         ...servicePairs(knownName),
       ].map(([label, value]) => value !== undefined && `*${label}* ${value}`),
       ...findingLines(screen.assessment),
-      ...unseenLines(knownName),
+      ...unseenLines(knownName, screen.listed?.domain.whois),
       ...suspectedLines(knownName),
     ]),
     ...(openOrders.length === 0
@@ -335,12 +335,12 @@ function mailProtection(knownName: KnownName): string | undefined {
 }
 
 /** The missing facts by reason, and the age of outdated facts. */
-function unseenLines(knownName: KnownName): string[] {
+function unseenLines(knownName: KnownName, whois: LastWhoisAnswer | undefined): string[] {
   const findText = (fact: FactName) => knownName.history[fact]?.unseen?.text;
   const shown = FACT_NAMES.filter((fact) => EXPECTED_FACTS.includes(fact) || findText(fact) !== undefined);
   const unseen = shown.flatMap((fact) => {
     const reason = unseenReason(knownName, fact);
-    if (reason === undefined) return [];
+    if (reason === undefined || (fact === 'registrar' && whois?.registrar !== undefined)) return [];
     const lastSeenAt = knownName.history[fact]?.current?.lastSeen;
     const lastSeen = lastSeenAt === undefined ? '' : ` (last seen ${moment(lastSeenAt)})`;
     const text = findText(fact);
