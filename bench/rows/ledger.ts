@@ -29,9 +29,7 @@ const buildInsert = (amount: number, from: number) => `
       'outcome', 'SUCCEEDED', 'result', jsonb_build_object('code', 'S0105', 'text', 'The domain was renewed', 'stid', '20261125-app1-' || n))
   FROM generate_series(${from}, ${from + amount - 1}) n`;
 
-/**
- * Seals events as far as a receipt needs it. Hashes and signatures are invented.
- */
+/** Seals events as far as a receipt needs it. Hashes and signatures are invented. */
 const buildSealing = (eventsPerSeal: number, sealsPerAnchor: number) => [
   `INSERT INTO ledger_entries (team_id, seq, event_seq, leaf)
    SELECT team_id, row_number() OVER (ORDER BY seq), seq, sha256(seq::text::bytea) FROM events`,

@@ -155,7 +155,7 @@ test('the third path leads from a passkey to a signature and a revocation', asyn
   const sent = () => demo.service.requestsFor({ task: 'domain.renew', name: 'menu.example' });
   await be('U0BOB');
   await clickNext('Sign');
-  const page390 = await desk.press(await linkIn('Check what will be sent'), 'Sign', 'Signed');
+  const page390 = await desk.press(await linkIn('Review what will be sent'), 'Sign', 'Signed');
   expect(page390).toContain('Signed');
 
   await stepIs('See the result');
@@ -186,7 +186,7 @@ test('the fourth path leads through three weeks in which a mandate renews', asyn
   await clickNext('Let three weeks pass');
   await page.locator('[aria-current=step]').filter({ hasText: 'Stop one' }).waitFor({ timeout: 90_000 });
   await clickNext('domain-expiry');
-  const day = window.message(/Mandates will renew 3 names from tomorrow/);
+  const day = window.message(/Mandates will renew 3 names starting tomorrow/);
   await day.getByText(/garden\.example: its price is above the maximum.*asks for approval/).waitFor();
   await clickNext(/^Stop$/);
 

@@ -40,7 +40,9 @@ test('a restore is accepted, and its thread says when the registry shows it', as
       .map((each) => textOf(each))
       .slice(1),
   ).toEqual([
-    expect.stringContaining('*Restore gone.rest*: the registry’s public record confirms it for gone.rest.'),
+    expect.stringContaining(
+      '*Restore gone.rest*: the registry’s public record now shows this for gone.rest.',
+    ),
   ]);
   await t.demo.bot.catchUp();
   await t.demo.bot.catchUp();
@@ -62,7 +64,7 @@ test('a transfer is accepted with the day of its completion', async () => {
   await t.demo.moveTime(6 * DAY_MS);
   await until('the thread says what the registry shows', () => order.replies().length > 1);
   expect(textOf(order.replies()[1] ?? { blocks: [] })).toContain(
-    'the registry’s public record confirms it for bistro.rest',
+    'the registry’s public record now shows this for bistro.rest',
   );
 });
 

@@ -114,7 +114,9 @@ test('an admin approves alone, everyone is notified, and another admin signs it 
       .messages('D0BOB')
       .some((message) => textOf(message).includes('<@U0BOB> already signed this off.')),
   );
-  expect(order.replies().map(textOf).join()).toContain('<@U0BOB> signed off <@U0ADA>’s emergency approval');
+  expect(order.replies().map(textOf).join()).toContain(
+    '<@U0BOB> signed off on <@U0ADA>’s emergency approval',
+  );
   await t.demo.bot.catchUp();
   expect(noticesTo('D0CAROL', order), 'told once').toHaveLength(1);
 

@@ -121,7 +121,9 @@ test(
       { what: 'the reply that bar.rest is settled', timeoutMs: 15_000 },
     );
     expect(textOf(first)).toMatch(/\*bar\.rest\* \(Renew 3 names for 1 year\): .*marked this as done/);
-    expect(textOf(first)).toMatch(/expiry date changed by the requested years, from .* to /);
+    expect(textOf(first)).toMatch(
+      /expiry date at the registry moved by the requested number of years, from .* to /,
+    );
     expect(await hinted(order)).toMatch(/cafe\.rest: No renewal found/);
     expect(order.state, 'while cafe.rest is open').toBe('UNKNOWN');
     expect(buttonsOf(order.card)).toEqual(['order_resolve_done', 'order_resolve_failed', 'order_look']);

@@ -156,7 +156,9 @@ describe('a mandate', () => {
     for (const name of names) await watched(name, 200);
     const order = await asked({ ...TERMS, mandate_names: '*.rest', until: dayAhead(300) });
     expect(order.card.text).toMatch(/^Mandate to renew \*\.rest: waiting for approval$/);
-    expect(textOf(order.card)).toMatch(/Per: calendar year · Until: \d+ \w+ \d{4} · Renews: 10 days early/);
+    expect(textOf(order.card)).toMatch(
+      /Total resets: every calendar year · Until: \d+ \w+ \d{4} · Renews: 10 days before expiry/,
+    );
     expect(textOf(order.card)).toMatch(/Covers \d+ names · about €\S+ next year/);
     const look = await openedAfter(t.workspace, t.bob, () => t.bob.click(order.card, 'order_look'));
     for (const name of names) expect(textOf(look)).toContain(name);
@@ -202,7 +204,7 @@ describe('a mandate', () => {
 
     await t.demo.moveTime(3 * DAY_MS);
     const day = await dayOf('guest-a.rest');
-    expect(textOf(day)).toMatch(/Mandates will renew 3 names from tomorrow/);
+    expect(textOf(day)).toMatch(/Mandates will renew 3 names starting tomorrow/);
     expect(textOf(day)).toMatch(
       /\*guest-a\.rest\* · expires .* · a mandate renews it on \d+ \w+ \d+, about €18\.00, unless you let it lapse/,
     );

@@ -163,7 +163,7 @@ test('has one card with its hash, one approval, one request per row, one progres
     .messages(DOMAINS)
     .filter((message) => message.thread_ts === order.card.ts && textOf(message).includes('%'));
   expect(bars).toHaveLength(1);
-  expect(textOf(bars[0] ?? { blocks: [] })).toMatch(/100 %.*22 done · 1 failed/s);
+  expect(textOf(bars[0] ?? { blocks: [] })).toMatch(/100%.*22 done · 1 failed/s);
   expect(order.replies(), 'no reply a name').toHaveLength(1);
 
   const result = linesOf(await fileOf(order, /result/));

@@ -158,5 +158,5 @@ test('a change without an order is marked', async () => {
 test('one valid name', async () => {
   expect(await told('name')).toContain('Enter one name, such as `/domain name cafe.rest`.');
   expect(await told('name one.rest two.rest')).toContain('Enter one name');
-  expect(await told('name cafe')).toContain('has no ending');
+  expect(await told('name cafe')).toContain('has no TLD');
 });

@@ -99,7 +99,7 @@ test('two of a group decide about an expensive order, including a stand-in', asy
   );
 
   expect(await told(t.carol, () => t.carol.click(order.card, 'order_approve'))).toContain(
-    'The policy’s approvers are <!subteam^S0APPROVERS>.',
+    'Under the policy, only <!subteam^S0APPROVERS> can.',
   );
   await t.bob.click(order.card, 'order_approve');
   await shows(order, '<@U0BOB> approved. Still needed: 1 approval from a member of <!subteam^S0APPROVERS>.');

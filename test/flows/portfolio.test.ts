@@ -169,7 +169,7 @@ describe('names', () => {
     );
     const text = await told('names tag:acme expiring<90');
     expect(text).toContain('2 names matching `tag:acme expiring&lt;90`');
-    expect(text).toContain('Renewing all of them for 1 year costs about €36.00.');
+    expect(text).toContain('Renewing all of them for 1 year would cost about €36.00.');
     expect(text).toMatch(/^\*acme-one\.rest\* · \d.* \(\d+ days\) · €18\.00 · <@U0ADA> · `acme`$/m);
     expect(text).not.toContain('other.rest');
     for (const line of ['names owner:@ada acme-', 'names owner:U0ADA', 'names "acme-"']) {
@@ -182,7 +182,7 @@ describe('names', () => {
     await told('watch gone.rest');
     const text = await told('names acme-one gone.rest');
     expect(text).toContain('1 is deleted and can’t be renewed.');
-    expect(text).toContain('Renewing the other one for 1 year costs about €18.00.');
+    expect(text).toContain('Renewing the other one for 1 year would cost about €18.00.');
     expect(text).toMatch(/\*gone\.rest\* · deleted/);
     const alone = await told('names gone.rest');
     expect(alone).toContain('1 is deleted');

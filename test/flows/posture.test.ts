@@ -49,7 +49,7 @@ test('each name that lacks something has a line with what to do', async () => {
   const text = await told('posture');
   expect(text).toContain('0 of 2 names are fine');
   expect(text).toMatch(/:warning: \*open\.rest\* · no transfer lock: turn it on.* · also no owner\n/);
-  expect(text).toMatch(/:warning: \*sound\.rest\* · no owner: set one/);
+  expect(text).toMatch(/:warning: \*sound\.rest\* · no owner: assign one/);
 });
 
 test('a name with an owner is fine, and its notes are said when they are asked for', async () => {

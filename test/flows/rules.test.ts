@@ -97,7 +97,7 @@ test('a name registered here is locked against transfers, with the last day', as
 });
 
 test('help lists what the document doesn’t explain', async () => {
-  expect(await told('help')).toMatch(/single sign-on, domain contacts.*doesn’t show how/s);
+  expect(await told('help')).toMatch(/single sign-on, contact management.*doesn’t show how/s);
 });
 
 test('for an unwatched name, how to get its dates', async () => {

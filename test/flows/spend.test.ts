@@ -99,7 +99,7 @@ it('lists paid names without a use, and never calls names without lookups unused
     return text.includes(line);
   });
   expect(text).toContain(
-    `${line} Renewing it for 1 year costs about €18.50. To list it, use \`/domain names unused\`.`,
+    `${line} Renewing it for 1 year would cost about €18.50. To list it, use \`/domain names unused\`.`,
   );
   const found = await answerTo(t.workspace, t.alice, '/domain names unused');
   expect(found).toContain('locked.rest');

@@ -137,7 +137,7 @@ describe('renewing cafe.rest for two years', () => {
 
   test('its history names everyone involved', async () => {
     const told = await answerTo(t.workspace, t.alice, `/domain order ${order.id}`);
-    expect(told).toMatch(/requested by <@U0ALICE>.*approved by <@U0BOB>.*request sent.*ended: done/s);
+    expect(told).toMatch(/requested by <@U0ALICE>.*approved by <@U0BOB>.*request sent.*result: done/s);
     expect(await answerTo(t.workspace, t.alice, '/domain orders cafe.rest')).toContain(order.id);
   });
 });

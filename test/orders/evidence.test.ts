@@ -60,7 +60,7 @@ test('an order proved to be done is settled automatically', async () => {
   const settled = (await rig.store.loadHistory(order.id, 'system')).find(({ kind }) => kind === 'resolved');
   expect(settled).toMatchObject({ actor: 'evidence', outcome: 'SUCCEEDED', seen });
   const words =
-    'The registry shows that the name was registered when this was sent, with the requested nameservers.';
+    'The registry shows that the name was registered at the time this was sent, with the requested nameservers.';
   if (settled === undefined) throw new Error('nothing was settled');
   const after = await rig.read(order.id);
   expect(JSON.stringify(orderReply(after, settled, []))).toContain(words);

@@ -65,7 +65,7 @@ export const goOnHoliday: GuidedPath = {
     },
     {
       title: 'Stop one',
-      text: 'Three names will be renewed from tomorrow. The fourth costs more than the mandate allows, so it needs approval. Stop one of the three.',
+      text: 'Three names will be renewed starting tomorrow. The fourth costs more than the mandate allows, so it needs approval. Stop one of the three.',
       isDone: isStopped,
       next(situation) {
         const announcement = findAnnouncement(situation);

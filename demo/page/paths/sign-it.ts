@@ -84,7 +84,7 @@ export const signIt: GuidedPath = {
       },
       next(situation) {
         const card = findOrder(situation);
-        const link = findEphemeral(situation, ({ text }) => text.startsWith('Check what will be sent'));
+        const link = findEphemeral(situation, ({ text }) => text.startsWith('Review what will be sent'));
         if (card === undefined || (situation.snapshot.me === bob && link !== undefined && link.ts > card.ts))
           return undefined;
         const button = { kind: 'action', ts: card.ts, actionId: 'order_sign' } as const;

@@ -71,7 +71,7 @@ export function signedOffReply(order: Order, event: HistoryEvent): Message {
   const approvalText =
     adminId === undefined ? 'the emergency approval' : `${mention(adminId)}’s emergency approval`;
   return textMessage(
-    `:white_check_mark: *${escapeText(orderTitle(order))}*: ${mention(event.actor)} signed off ${approvalText}. The review is closed.`,
+    `:white_check_mark: *${escapeText(orderTitle(order))}*: ${mention(event.actor)} signed off on ${approvalText}. The review is closed.`,
   );
 }
 

@@ -5,12 +5,12 @@ import { canApproveText, orderTitle } from '../orders/order.view.ts';
 export function reminderNotice(order: Order): Message {
   const deadlineText = order.expiresAt === undefined ? '' : ` Approve it by ${moment(order.expiresAt)}.`;
   return textMessage(
-    `:bell: *${escapeText(orderTitle(order))}*: still waiting for your approval, requested by ${mention(order.requesterId)}.${deadlineText}`,
+    `:bell: *${escapeText(orderTitle(order))}* is still waiting for your approval. Requested by ${mention(order.requesterId)}.${deadlineText}`,
   );
 }
 
 export function escalationNotice(order: Order, approvers: readonly string[]): Message {
   return textMessage(
-    `:mega: *${escapeText(orderTitle(order))}*: waiting for approval since ${moment(order.createdAt)}, requested by ${mention(order.requesterId)}.${canApproveText(approvers)} See it with ${code(`/domain order ${order.id}`)}.`,
+    `:mega: *${escapeText(orderTitle(order))}* has been waiting for approval since ${moment(order.createdAt)}. Requested by ${mention(order.requesterId)}.${canApproveText(approvers)} See it with ${code(`/domain order ${order.id}`)}.`,
   );
 }

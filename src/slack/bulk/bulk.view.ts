@@ -74,13 +74,13 @@ function rowIssueText(issue: PlanIssue | RowIssue): string {
     case 'auth_code_invisible_character':
       return 'The auth code contains an invisible character. Type it again.';
     case 'repeated':
-      return `It repeats line ${issue.line}.`;
+      return `It’s the same as line ${issue.line}.`;
     case 'conflict':
       return `Line ${issue.line} has the same name with other values, so I skipped both. Remove one of them.`;
     case 'open_order':
-      return `Order ${issue.orderId} for this name is already open. See it with /domain order ${issue.orderId}.`;
+      return `The name already has an open order, ${issue.orderId}. See it with /domain order ${issue.orderId}.`;
     case 'hidden_order':
-      return 'A private order for this name is already open. Ask an approver about it.';
+      return 'The name already has an open private order. Ask an approver about it.';
     case 'refused_by_policy':
       return `The policy doesn’t allow it: ${issue.rule}. Ask an admin.`;
     case 'deleted_already':
@@ -135,10 +135,10 @@ export function planMessage(plan: BulkPlan, order: Order | undefined, sums: read
   const validCount = plan.rows.length;
   const rowsText = count(validCount + plan.skipped.length, 'row');
   if (order === undefined) {
-    const lead = `${words.verb}: ${plan.skipped.length === 1 ? 'the only row isn’t' : `none of the ${rowsText} is`} valid.`;
+    const lead = `${words.verb}: ${plan.skipped.length === 1 ? 'the only row can’t' : `none of the ${rowsText} can`} be used.`;
     return message(lead, [
       section(
-        `*${escapeText(lead)}* Correct the file and try \`/domain bulk ${plan.task}\` again.`,
+        `*${escapeText(lead)}* Fix the file and try \`/domain bulk ${plan.task}\` again.`,
         ...skippedLines(plan.skipped, MAX_SHOWN_ROWS),
       ),
     ]);
@@ -252,6 +252,11 @@ function itemStateTexts(order: Order): Readonly<Record<ItemState, string>> {
 
 const STATE_ORDER = ['SUCCEEDED', 'FAILED', 'UNKNOWN', 'SENT', 'WAITING'] as const;
 
+/** Whether the rows have different states, so counts say more than the order's state. */
+export function isMixed({ items }: Order): boolean {
+  return new Set(items.map(({ state }) => state)).size > 1;
+}
+
 /** For example, `1,850 done · 3 failed · 2 unknown · 145 waiting`, without zeros. */
 export function tallyText(order: Order): string {
   const counts = countStates(order);
@@ -306,7 +311,7 @@ export function progressMessage(order: Order, startedAt: Date | undefined, now: 
   const endedCount = total - counts.WAITING - counts.SENT;
   const filledLength = Math.floor((endedCount / total) * BAR_LENGTH);
   const bar = `${'▓'.repeat(filledLength)}${'░'.repeat(BAR_LENGTH - filledLength)}`;
-  const barText = `${bar} ${Math.floor((endedCount / total) * 100)} %`;
+  const barText = `${bar} ${Math.floor((endedCount / total) * 100)}%`;
   const leftText = timeLeftText(order, endedCount, startedAt, now);
   return message(`${barText}: ${tallyText(order)}`, [
     section(`${code(barText)}\n${tallyText(order)}${leftText === '' ? '' : `\n${leftText}`}`),

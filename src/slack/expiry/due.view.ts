@@ -87,7 +87,7 @@ export function deadlineText(
   }
 }
 
-function renewalText(day: string, price: string): string {
+export function renewalText(day: string, price: string): string {
   return `a mandate renews it on ${day}${price}`;
 }
 

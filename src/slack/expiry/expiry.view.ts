@@ -192,7 +192,9 @@ export function watchDomainButtons(
 export function importProgress(done: number, total: number): KnownBlock[] {
   const filled = Math.round((done / Math.max(total, 1)) * 20);
   return [
-    section(`Importing ${done} of ${count(total, 'name')}…\n${'█'.repeat(filled)}${'░'.repeat(20 - filled)}`),
+    section(
+      `Imported ${done.toLocaleString('en')} of ${total.toLocaleString('en')} names so far…\n${'█'.repeat(filled)}${'░'.repeat(20 - filled)}`,
+    ),
     context('You can close this. The import continues, and I’ll send you the report.'),
   ];
 }

@@ -112,7 +112,8 @@ function resultLines(
     getRegistrarName(knownName?.history.registrar?.current?.value ?? []) ?? domain.whois?.registrar;
   const problems = problemTexts(findings);
   if (!isList) {
-    const watched = { domain, wasWatched, lastDay, daysLeft, knownName, ignoredDate, now };
+    const isDeleted = findings.some(({ code: found }) => found === 'expired');
+    const watched = { domain, wasWatched, lastDay, daysLeft, knownName, ignoredDate, isDeleted, now };
     const details = dropMissing([registrar, ...problems]).join(' · ');
     return dropMissing([watchedText(watched), details !== '' && details]);
   }
@@ -149,20 +150,27 @@ interface WatchedName {
   readonly knownName: KnownName | undefined;
   /** The entered date, if it was ignored because the registry publishes one. */
   readonly ignoredDate: Date | undefined;
+  readonly isDeleted: boolean;
   readonly now: Date;
 }
 
 function watchedText(watched: WatchedName): string {
-  const { domain, wasWatched, knownName, ignoredDate } = watched;
+  const { domain, wasWatched, ignoredDate } = watched;
   return dropMissing([
     `${formatName(domain.name)} is ${wasWatched ? 'already' : 'now'} on the watch list.`,
-    ...(isUndated(domain) ? datelessSentences(domain.name, knownName) : [formatDate(watched)]),
+    ...(isUndated(domain) ? undatedSentences(watched) : [formatDate(watched)]),
     isDateless(domain) && domain.expiry?.source === 'person' && MANUAL_DATE_NOTE,
     ignoredDate !== undefined && `I ignored your date, ${day(ignoredDate)}.`,
     domain.doubt !== undefined &&
       !isDateless(domain) &&
       `${quote(formatDoubt(domain.doubt))}. I’ll try again.`,
   ]).join(' ');
+}
+
+function undatedSentences({ domain: { name }, isDeleted, knownName }: WatchedName): string[] {
+  return isDeleted
+    ? [`The registry shows it as deleted. To see how to get it back, use \`/domain name ${name}\`.`]
+    : datelessSentences(name, knownName);
 }
 
 function formatDate({ domain: { name, expiry }, lastDay, daysLeft, now }: WatchedName): string {

@@ -93,7 +93,9 @@ function usageLine({ usage, summary }: HelpEntry): string {
 const MOST_USED = ['link', 'renew', 'create', 'name', 'orders', 'expiring', 'watch', 'import'];
 const MOST_USED_WATCH_ONLY = ['watch', 'import', 'expiring', 'name', 'names'];
 const MAX_OVERVIEW_COMMANDS = 5;
-const WATCH_ONLY_EXAMPLE = context('For an example of a command, use `/domain help watch`.');
+const WATCH_ONLY_EXAMPLE = context(
+  'To see an example of any command, use `/domain help` with its name, such as `/domain help watch`.',
+);
 
 export function helpOverview(commands: readonly HelpEntry[], reader: HelpReader): Message {
   const mostUsed = reader.hasService ? MOST_USED : MOST_USED_WATCH_ONLY;
@@ -108,7 +110,7 @@ export function helpOverview(commands: readonly HelpEntry[], reader: HelpReader)
     reader.hasService
       ? context(
           'To give approvers a reason, put it after two hyphens: `/domain renew cafe.rest 2 -- client paid`.',
-          'For an example of a command, use `/domain help renew`.',
+          'To see an example of any command, use `/domain help` with its name, such as `/domain help renew`.',
           UNDOCUMENTED_TASKS,
         )
       : WATCH_ONLY_EXAMPLE,
@@ -132,7 +134,10 @@ export function allCommandsHelp(commands: readonly HelpEntry[], reader: HelpRead
       entries.length === 0 ? [] : lines([`*${title}*`, ...entries.map(usageLine)]),
     ),
     reader.hasService
-      ? context('For an example of a command, use `/domain help renew`.', UNDOCUMENTED_TASKS)
+      ? context(
+          'To see an example of any command, use `/domain help` with its name, such as `/domain help renew`.',
+          UNDOCUMENTED_TASKS,
+        )
       : WATCH_ONLY_EXAMPLE,
   ]);
 }

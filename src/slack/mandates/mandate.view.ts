@@ -13,7 +13,7 @@ import { formatCalendarDay, getUtcDay } from '../../zones/calendar-day.ts';
 import { formatDomainName } from '../../zones/names.ts';
 import { findLoggedApprovers } from '../approvals/decision.view.ts';
 import type { Capability } from '../capability.ts';
-import { ownerRenewalText } from '../expiry/due.view.ts';
+import { renewalText } from '../expiry/due.view.ts';
 import { formatDay } from '../expiry/expiry.view.ts';
 import {
   type AnyBlock,
@@ -115,12 +115,7 @@ export function previewLines(
   { names: coveredNames, lastYear, nextYear, held, others }: MandatePreview,
   maxNames: number,
 ): string[] {
-  const costs = dropMissing([
-    nextYear && yearText(nextYear, 'next year'),
-    lastYear && yearText(lastYear, 'last year'),
-  ]);
-  const isUnknown = costs.length > 0 && [nextYear, lastYear].every((year) => !year?.sums.length);
-  const cost = isUnknown ? 'price unknown' : costs.join(', ');
+  const cost = nextYear && previewCost(nextYear, lastYear);
   const heldTexts = [...groupBy(held, (heldName) => heldName.holdReason)].map(
     ([code, group]) =>
       `${joinNames(
@@ -129,7 +124,7 @@ export function previewLines(
       )} (${holdReasonText(code)})`,
   );
   return [
-    `Covers ${count(coveredNames.length, 'name')}${coveredNames.length > MAX_COVERED_ON_CARD ? '' : `: ${joinNames(coveredNames)}`}${cost && ` · ${cost}`}`,
+    `Covers ${count(coveredNames.length, 'name')}${coveredNames.length > MAX_COVERED_ON_CARD ? '' : `: ${joinNames(coveredNames)}`}${cost === undefined ? '' : ` · ${cost}`}`,
     ...(heldTexts.length === 0 ? [] : [`⚠ Won’t renew ${heldTexts.join('; ')}`]),
     ...(others.length === 0 ? [] : [`⚠ An older mandate covers ${joinNames(others, maxNames)}`]),
   ];
@@ -139,11 +134,16 @@ export function coveredNamesText({ names: coveredNames }: MandatePreview): strin
   return `*Covers ${count(coveredNames.length, 'name')} today*: ${joinNames(coveredNames, coveredNames.length)}`;
 }
 
-/** `about €36.00 next year (1 without a price)` */
-function yearText({ sums, unknown }: OrderCost, year: string): string {
-  const unpriced = `${unknown} without a price`;
-  if (sums.length === 0) return `${unpriced} ${year}`;
-  return `about ${amountsText(sums)} ${year}${unknown === 0 ? '' : ` (${unpriced})`}`;
+/** `about €36.00 a year (1 without a price; €30.00 at last year’s prices)` */
+function previewCost({ sums, unknown }: OrderCost, lastYear: OrderCost | undefined): string {
+  if (sums.length === 0) return 'price unknown';
+  const current = amountsText(sums);
+  const former = lastYear === undefined || lastYear.sums.length === 0 ? current : amountsText(lastYear.sums);
+  const notes = dropMissing([
+    unknown > 0 && `${unknown} without a price`,
+    former !== current && `${former} at last year’s prices`,
+  ]);
+  return `about ${current} a year${notes.length === 0 ? '' : ` (${notes.join('; ')})`}`;
 }
 
 function mandateBlocks({
@@ -233,7 +233,9 @@ export function dayMessage(
   const renewed = acts.filter(({ act }) => act.held === undefined);
   const heldActs = acts.filter(({ act }) => act.held !== undefined);
   const text = [
-    ...(renewed.length === 0 ? [] : [`Mandates will renew ${count(renewed.length, 'name')} from tomorrow`]),
+    ...(renewed.length === 0
+      ? []
+      : [`Mandates will renew ${count(renewed.length, 'name')} starting tomorrow`]),
     ...(heldActs.length === 0
       ? []
       : [
@@ -247,12 +249,12 @@ export function dayMessage(
     ...lines(heldActs.map(({ act }) => `⚠ ${heldLine(act)}`)),
     ...(isLast && renewed.length > 1
       ? actions(`mandate_day:${day}`, [
-          button('mandate_stop_all', 'Stop all renewals', day, { style: 'danger' }),
+          button('mandate_stop_all', `Stop all ${renewed.length}`, day, { style: 'danger' }),
         ])
       : []),
     context(
       dropMissing([
-        renewed.length > 0 && 'If you don’t need a name anymore, click *Stop*.',
+        renewed.length > 0 && '*Stop* cancels only this renewal; reminders for the name continue.',
         'To see or end mandates, use `/domain mandates`.',
       ]).join(' '),
     ),
@@ -287,7 +289,7 @@ function upcomingText(
   timeZone: string,
 ): string {
   const day = formatDay(formatCalendarDay(sendAfter ?? createdAt, timeZone));
-  return `${ownerRenewalText(day, cost === undefined ? '' : `, ${cost}`)} · order ${code(id)}`;
+  return `${renewalText(day, cost === undefined ? '' : `, ${cost}`)}, unless it’s stopped · order ${code(id)}`;
 }
 
 function stateText({ state }: Order): string {

@@ -181,7 +181,7 @@ export function budgetBlocks(
           header('Budgets'),
           table({
             caption: 'Budgets',
-            columns: ['Scope', 'Left', 'Budget', 'Time', 'Spent', 'Reserved'],
+            columns: ['Scope', 'Left', 'Budget', 'Period', 'Spent', 'Reserved'],
             rows: statuses.map((status) => statusCells(status, reader.locale)),
           }),
           reader.isAdmin && editMenu(statuses.map(({ budget }) => budget)),
@@ -190,7 +190,7 @@ export function budgetBlocks(
     ...(reader.isAdmin ? actions('budgets', [addButton]) : []),
     statuses.length > 0 &&
       context(
-        'An order’s price is reserved when it gets its final approval. If the order fails, the price is released. Orders with an unknown outcome stay reserved. Names without a price aren’t counted.',
+        'An order’s price is reserved when it gets its final approval. If the order fails, the amount is released. Orders with an unknown outcome stay reserved. Names without a price aren’t counted.',
       ),
   ]);
 }
@@ -201,7 +201,7 @@ function budgetBar({ budget, booked, reserved }: BudgetStatus): string {
   const used = booked + reserved;
   const percent = total === 0n ? (used === 0n ? 0n : 100n) : (used * 100n) / total;
   const filled = Number(percent > 100n ? 10n : percent / 10n);
-  return `${'█'.repeat(filled)}${'░'.repeat(10 - filled)} ${percent}%`;
+  return `${'█'.repeat(filled)}${'░'.repeat(10 - filled)} ${percent}% used`;
 }
 
 /** The second column is the remaining amount, because phones show only the first columns. */

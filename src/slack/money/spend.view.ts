@@ -119,7 +119,7 @@ function unusedBlocks({ unused, locale }: SpendFigures): AnyBlock[] {
   const cost =
     unused.sums.length === 0
       ? `The price list has no renewal price for ${isSingle ? 'it' : 'them'}.`
-      : `Renewing ${isSingle ? 'it' : 'them'} for 1 year costs ${sumText(unused, locale)}.`;
+      : `Renewing ${isSingle ? 'it' : 'them'} for 1 year would cost ${sumText(unused, locale)}.`;
   return [
     section(
       `:mag: ${count(unused.names, 'name')} ${isSingle ? 'has' : 'have'} no website or mail. ${cost} To list ${isSingle ? 'it' : 'them'}, use \`/domain names unused\`.`,

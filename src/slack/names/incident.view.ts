@@ -391,7 +391,7 @@ const RULED_OUT_TEXTS: Readonly<Record<RuledOutOrder['reason'], string>> = {
   other_task: 'can’t cause this change',
   sent_later: 'sent after the change was seen',
   too_old: 'sent too long before the change',
-  other_content: 'requested something else',
+  other_content: 'requested a different change',
   used: 'caused another change',
 };
 

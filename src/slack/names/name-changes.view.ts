@@ -67,7 +67,7 @@ export function nameChangeLine({ name, before, after, date, decision }: ChangedN
     date === undefined
       ? []
       : [
-          `expires ${date.before === undefined ? 'unknown' : day(date.before.at)}${enteredByNote} → ${day(date.after)}`,
+          `expiry date ${date.before === undefined ? 'unknown' : day(date.before.at)}${enteredByNote} → ${day(date.after)}`,
         ];
   return `${title} ${[...changes, ...dateChange].join('; ')}`;
 }
@@ -115,7 +115,7 @@ function questionMessage(
     section(
       'Nothing has changed yet. It needs:',
       ...requirementLines(progress),
-      `${mention(proposer)} requested it, so someone else has to confirm it.${expiryText(proposal)}`,
+      `${mention(proposer)} can’t confirm their own request.${expiryText(proposal)}`,
     ),
     ...proposalActions(proposal, [
       areAllShown

@@ -112,7 +112,7 @@ export function nameScreen(screen: NameScreen): Message {
         ...webAndMailPairs(knownName),
       ].map(([label, value]) => value !== undefined && `*${label}* ${value}`),
       ...findingLines(screen.assessment),
-      ...unseenLines(knownName),
+      ...unseenLines(knownName, screen.listed?.domain.whois),
       ...suspectedLines(knownName),
     ]),
     ...(openOrders.length === 0
@@ -334,14 +334,14 @@ function mailProtectionText(knownName: KnownName): string | undefined {
 }
 
 /** The missing facts by reason, and the age of outdated facts. */
-function unseenLines(knownName: KnownName): string[] {
+function unseenLines(knownName: KnownName, whois: LastWhoisAnswer | undefined): string[] {
   const findText = (fact: FactName) => knownName.history[fact]?.unseen?.text;
   const shownFacts = FACT_NAMES.filter(
     (fact) => EXPECTED_FACTS.includes(fact) || findText(fact) !== undefined,
   );
   const unseen = shownFacts.flatMap((fact) => {
     const reason = getUnseenReason(knownName, fact);
-    if (reason === undefined) return [];
+    if (reason === undefined || (fact === 'registrar' && whois?.registrar !== undefined)) return [];
     const lastSeenAt = knownName.history[fact]?.current?.lastSeen;
     const lastSeen = lastSeenAt === undefined ? '' : ` (last seen ${moment(lastSeenAt)})`;
     const text = findText(fact);

@@ -80,7 +80,7 @@ export function importPlan(
           button('names_import_apply', `Change ${count(changed.length, 'name')}`, hash, { style: 'primary' }),
         ])),
     context(
-      `${count(unchangedCount, 'name')} already ${unchangedCount === 1 ? 'matches' : 'match'} the file. This plan expires in a day.`,
+      `${unchangedCount === 0 ? '' : `${count(unchangedCount, 'name')} already ${unchangedCount === 1 ? 'matches' : 'match'} the file. `}This plan expires in 24 hours.`,
     ),
   ]);
 }
@@ -97,4 +97,4 @@ export function importProgress(
   );
 }
 
-export const PLAN_GONE = 'This plan was already applied, or is older than a day. Import the file again.';
+export const PLAN_GONE = 'This plan was already applied, or has expired. Import the file again.';

@@ -148,7 +148,7 @@ export function namesPage(page: NamesPage): Message {
   if (total === 0) {
     return filter === ''
       ? textMessage(NO_NAMES.watched)
-      : textMessage(`No names match ${code(filter)}. \`/domain names\` shows all.`);
+      : textMessage(`No names match ${code(filter)}. To see all names, use \`/domain names\`.`);
   }
   const title = `${count(total, 'name')}${filterText}`;
   const range = `${offset + 1}–${offset + names.length} of ${total}`;
@@ -207,7 +207,7 @@ function renewalText({ renewal, deletedCount, total, locale }: NamesPage): strin
   const costTexts =
     sums.length === 0
       ? []
-      : [`Renewing ${subject} for 1 year costs about ${amountsText(sums, locale)}${unpricedNote}.`];
+      : [`Renewing ${subject} for 1 year would cost about ${amountsText(sums, locale)}${unpricedNote}.`];
   const deletedTexts =
     deletedCount === 0
       ? []

@@ -67,7 +67,7 @@ const FINDING_TEXTS: Readonly<Record<FindingCode, FindingText>> = {
     problem: 'no expiry date, so no reminders',
     advice: 'enter the date with `/domain watch`',
   },
-  unlocked: { label: 'Lock', problem: 'no transfer lock', advice: 'turn it on at the registrar' },
+  unlocked: { label: 'Transfer lock', problem: 'no transfer lock', advice: 'turn it on at the registrar' },
   lame: {
     label: 'Delegation',
     problem: 'a nameserver doesn’t answer for it',
@@ -89,7 +89,7 @@ const FINDING_TEXTS: Readonly<Record<FindingCode, FindingText>> = {
     problem: 'the certificate is for another name',
     advice: 'install one for this name',
   },
-  no_owner: { label: 'Owner', problem: 'no owner', advice: 'set one with `/domain name`' },
+  no_owner: { label: 'Owner', problem: 'no owner', advice: 'assign one' },
   unsigned: { label: 'DNSSEC', problem: 'DNSSEC is off', advice: 'turn it on at the DNS provider' },
   no_caa: { label: 'CAA', problem: 'no CAA record', advice: 'list the allowed CAs in one' },
   no_spf: { label: 'SPF', problem: 'no SPF record', advice: 'list the mail senders in one' },
@@ -158,7 +158,9 @@ export function postureMessage({ filter, includesNotes, counts, page }: PostureL
   const total = fine + counts.danger + counts.warning + counts.unchecked;
   if (total === 0)
     return textMessage(
-      filter === '' ? NO_NAMES.watched : `No names match ${code(filter)}. \`/domain posture\` shows all.`,
+      filter === ''
+        ? NO_NAMES.watched
+        : `No names match ${code(filter)}. To see all names, use \`/domain posture all\`.`,
     );
   const title = `${fine} of ${count(total, 'name')}${filterText} ${fine === 1 ? 'is' : 'are'} fine`;
   const problemCounts = problemCountsText(counts);

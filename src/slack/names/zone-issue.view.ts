@@ -29,7 +29,7 @@ export function formatZoneIssue(issue: ZoneIssue): string {
     case 'character_not_allowed':
       return `“${issue.text}” contains ${formatCharacter(issue.character)}. Remove it.`;
     case 'no_ending':
-      return `“${issue.text}” has no ending. Enter the full name, for example ${issue.example}.`;
+      return `“${issue.text}” has no TLD. Enter the full name, for example ${issue.example}.`;
     case 'hyphen_at_edge':
       return `“${issue.label}” starts or ends with a hyphen. Remove it.`;
     case 'label_too_long':

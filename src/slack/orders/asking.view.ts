@@ -89,9 +89,9 @@ export function missingCardMessage(order: Order, retryInMs: number | undefined):
   const retry =
     retryInMs === undefined
       ? 'I’ll post the card as soon as Slack accepts it.'
-      : `I’ll try again in ${count(Math.max(Math.ceil(retryInMs / 1_000), 1), 'second')}, and again until Slack accepts it.`;
+      : `I’ll try again in ${count(Math.max(Math.ceil(retryInMs / 1_000), 1), 'second')}, and keep trying until Slack accepts it.`;
   return textMessage(
-    `Your order is saved: *${escapeText(orderTitle(order))}*, order ${code(id)}. I can’t post it in Slack right now. ${retry} See the order with \`/domain order ${id}\`.`,
+    `Your order is saved: *${escapeText(orderTitle(order))}*, order ${code(id)}. I can’t post its card in Slack right now. ${retry} See the order with \`/domain order ${id}\`.`,
   );
 }
 

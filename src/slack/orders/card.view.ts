@@ -39,7 +39,7 @@ import {
   emergencyText,
   signOffButtons,
 } from '../approvals/emergency.view.ts';
-import { findingLines, pauseButtons, pausedText, tallyText } from '../bulk/bulk.view.ts';
+import { findingLines, isMixed, pauseButtons, pausedText, tallyText } from '../bulk/bulk.view.ts';
 import { formatExpiryChange, formatExpiryLine, listExpiryWarnings } from '../expiry/expiry.view.ts';
 import {
   actions,
@@ -66,7 +66,7 @@ import {
   section,
 } from '../kit/blocks.ts';
 import { buttonsHint } from '../kit/buttons-hint.view.ts';
-import { isDirectMessage, uncapitalize } from '../kit/mrkdwn.ts';
+import { isDirectMessage, truncateMarkup, uncapitalize } from '../kit/mrkdwn.ts';
 import { countPhoneLines, cutToLines, fitLines, MAX_LINES } from '../kit/phone.ts';
 import { HELD_ON_CARD, inForceText, previewLines } from '../mandates/mandate.view.ts';
 import {
@@ -205,22 +205,25 @@ function closedCard(order: Order, briefing: CardBriefing): Message {
     ...signOffButtons(order),
     isFinal(order.state) && receiptButton(order),
   ]);
-  const allLines = dropMissing([
-    stateLine(order, history),
+  const otherLines = dropMissing([
     ...(isWaitingForChosenTime(order) ? timeLines(order, history) : []),
     isPaused(order) && order.expiresAt && `Resume by ${moment(order.expiresAt)}`,
     ...(isUnknown ? [...singleResultLines(order), ...sentLines(order), NO_RESEND, ...hintLines(order)] : []),
     briefing.undo && undoOfferText(briefing.undo),
-    order.bulk !== undefined && tallyText(order),
+    order.bulk !== undefined && isMixed(order) && tallyText(order),
   ]);
   const maxLinesAbove = (footer: string) =>
     MAX_LINES.endedCard - countPhoneLines(head.text.text) - countPhoneLines(footer);
   const fullFooter = formatFooter(order, briefing, listRuleNames(briefing));
   // If there is no room for the first line, the footer leaves out the rules.
-  const hasRoom = countPhoneLines(allLines[0] ?? '') <= maxLinesAbove(fullFooter);
+  const hasRoom = countPhoneLines(stateLine(order, history)) <= maxLinesAbove(fullFooter);
   const footer = hasRoom ? fullFooter : formatFooter(order, briefing, []);
-  const maxLines = maxLinesAbove(footer);
-  const body = section(...(isFinal(order.state) ? fitLines(allLines, Math.max(maxLines, 1)) : allLines));
+  const maxLines = Math.max(maxLinesAbove(footer), 1);
+  const body = section(
+    ...(isFinal(order.state)
+      ? fitLines([stateLine(order, history, maxLines), ...otherLines], maxLines)
+      : [stateLine(order, history), ...otherLines]),
+  );
   const hasButtonRow = visibleButtons.length > 0;
   return message(`${escapeText(title)}: ${uncapitalize(formatShortState(order, history))}`, [
     head,
@@ -590,12 +593,34 @@ function isKnownToBeSent({ result }: OrderItem): boolean {
   return result?.lateOutcome !== undefined;
 }
 
-/** For example, `Requested by @Alice, approved by @Bob · now expires 16 Dec 2028`. */
-function stateLine(order: Order, history: readonly HistoryEvent[]): string {
+/**
+ * For example, `Requested by @Alice, approved by @Bob · now expires 16 Dec 2028`.
+ * @param maxLines if a success needs more, its next step is left out, then the end of a long reason: the reply and
+ *   *Details* have both
+ */
+function stateLine(
+  order: Order,
+  history: readonly HistoryEvent[],
+  maxLines = Number.POSITIVE_INFINITY,
+): string {
   const requestText = `requested by ${mention(order.requesterId)}`;
   const peopleText = [requestText, ...approvedByTexts(order, history)].join(', ');
   const shortState = `*${formatShortState(order, history)}*${formatOutcomeShare(order)}`;
-  return capitalize(stateParts(order, history, { requestText, peopleText, shortState }).join(' · '));
+  if (order.state !== 'SUCCEEDED' || order.task === 'mandate')
+    return capitalize(stateParts(order, history, { requestText, peopleText, shortState }).join(' · '));
+  const isAccepted = isOnlyAccepted(order, order.state);
+  const [item, ...others] = order.items;
+  const nextSteps = item === undefined || others.length > 0 ? [] : nextStepTexts(order, item);
+  const facts = [...newExpiryTexts(order).map((expiry) => `now expires ${expiry}`), ...nextSteps];
+  const joinParts = (shownPeople: string, shownFacts: readonly string[]) =>
+    capitalize(dropMissing([isAccepted && shortState, shownPeople, ...shownFacts]).join(' · '));
+  const fullText = joinParts(peopleText, facts);
+  if (countPhoneLines(fullText) <= maxLines) return fullText;
+  const lastingFacts = isAccepted ? facts.slice(0, -1) : facts;
+  const cutPeople = (length: number) => joinParts(truncateMarkup(peopleText, length), lastingFacts);
+  let length = peopleText.length;
+  while (length > 1 && countPhoneLines(cutPeople(length)) > maxLines) length -= 1;
+  return cutPeople(length);
 }
 
 function stateParts(
@@ -616,14 +641,6 @@ function stateParts(
           ? requestText
           : `${requestText}, denied by ${mention(denial.actor)}${reasonSuffix(denial)}`,
       ];
-    }
-    case 'SUCCEEDED': {
-      const [item, ...others] = order.items;
-      const nextSteps = item === undefined || others.length > 0 ? [] : nextStepTexts(order, item);
-      if (order.task === 'mandate') return [shortState, peopleText];
-      return selectTense(order) === 'done'
-        ? [peopleText, ...newExpiryTexts(order).map((expiry) => `now expires ${expiry}`), ...nextSteps]
-        : [shortState, ...nextSteps, peopleText];
     }
     case 'CANCELLED': {
       const stop = findStop(history);

@@ -165,7 +165,7 @@ function formatItem(item: ImpactItem, wording = FULL): string {
     case 'no_transfer_lock':
       return 'No transfer lock: anyone with the auth code can transfer it away';
     case 'unseen': {
-      const consequence = wording === FULL ? '. Something may depend on it' : '';
+      const consequence = wording === FULL ? ', so something may depend on it' : '';
       return `Couldn’t check: ${joinFacts(item.facts)} (${UNSEEN_REASONS[item.reason]})${consequence}`;
     }
   }

@@ -168,7 +168,7 @@ async function requiresTypedName({ context }: Interaction, order: Order): Promis
 
 const confirmSchema = z.object({
   name: textField(
-    'Type the name again',
+    'Type the name to confirm',
     { hint: 'The full name, for example cafe.rest.' },
     z.string('Type the name.'),
   ),

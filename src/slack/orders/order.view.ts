@@ -62,7 +62,11 @@ export const STATES: Readonly<
 > = {
   DRAFT: { icon: ':memo:', words: 'not confirmed yet', line: 'Not confirmed yet' },
   PENDING: { icon: ':hourglass_flowing_sand:', words: 'waiting for approval', line: 'Waiting for approval' },
-  APPROVED: { icon: ':ballot_box_with_check:', words: 'already approved', line: 'Approved, sending soon' },
+  APPROVED: {
+    icon: ':ballot_box_with_check:',
+    words: 'already approved',
+    line: 'Approved, will be sent shortly',
+  },
   EXECUTING: { icon: ':gear:', words: 'in progress', line: 'In progress' },
   SUCCEEDED: { icon: ':white_check_mark:', words: 'done', line: 'Done' },
   FAILED: { icon: ':x:', words: 'failed', line: 'Failed' },
@@ -115,7 +119,7 @@ export function nextStepTexts(order: Order, item: OrderItem): string[] {
     nextStep !== undefined && isOnlyAccepted(order, 'SUCCEEDED')
       ? NEXT_STEPS[nextStep](findZoneProfile(item.name).transfer.autoApproveDays, dayAfter)
       : undefined;
-  return dropMissing([step, lock !== undefined && `no transfers until *${dayAfter(lock.days)}*`]);
+  return dropMissing([lock !== undefined && `no transfers until *${dayAfter(lock.days)}*`, step]);
 }
 
 /** The new expiry of a single renewed name, according to the service. */

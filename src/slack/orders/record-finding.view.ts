@@ -40,23 +40,23 @@ function evidenceText(evidence: StoredEvidence): string {
       return evidence.otherCause === undefined ? text : `${text} ${OTHER_CAUSE_TEXTS[evidence.otherCause]}`;
     }
     case 'registered':
-      return 'The registry shows that the name was registered when this was sent, with the requested nameservers.';
+      return 'The registry shows that the name was registered at the time this was sent, with the requested nameservers.';
     case 'renewed':
-      return `The registry’s expiry date changed by the requested years, from ${formatDay(evidence.before)} to ${formatDay(evidence.expiresAt)}.`;
+      return `The expiry date at the registry moved by the requested number of years, from ${formatDay(evidence.before)} to ${formatDay(evidence.expiresAt)}.`;
     case 'nameservers_set':
       return 'The registry shows the requested nameservers. It showed others before this was sent, and no other order requested them.';
     case 'transferred':
       return 'The registry shows a transfer to another registrar since this was sent, with the requested nameservers.';
     case 'deleted':
-      return 'The registry shows that the name was deleted when this was sent, before its expiry.';
+      return 'The registry shows that the name was deleted at the time this was sent, before its expiry.';
     case 'restored':
       return 'The registry showed the name as deleted before this was sent. It now shows the same registration without that status.';
   }
 }
 
 const OTHER_CAUSE_TEXTS = {
-  expiry_passed: 'It changed after that day, when registries renew names automatically.',
-  transfer: 'The registrar may have changed too, and a transfer also changes the date.',
+  expiry_passed: 'It changed after the name expired, so the registry may have renewed it automatically.',
+  transfer: 'The registrar may also have changed, and a transfer changes the date too.',
 } as const;
 
 /** Formats a registry's timestamp as a UTC date. */

@@ -4,7 +4,7 @@ import type { ScheduleIssue } from '../../orders/schedule.ts';
 import { getUtcDay } from '../../zones/calendar-day.ts';
 import { missingLines, ruleNames } from '../approvals/decision.view.ts';
 import { formatDay } from '../expiry/expiry.view.ts';
-import { joinWords, mentionApprover } from '../kit/mrkdwn.ts';
+import { joinWithOr, mentionApprover } from '../kit/mrkdwn.ts';
 import { overBudgetText } from '../money/budget.view.ts';
 import { summaryText } from './summary.view.ts';
 
@@ -82,22 +82,22 @@ const NOT_AN_APPROVER: Readonly<Record<ApproverRight, string>> = {
   stop: 'Only the requester or an approver can stop this. Ask one of them.',
   resume: 'Only the requester or an approver can resume this. Ask one of them.',
   undo: 'Only the requester or an approver can undo this. Ask one of them.',
-  confirm_facts: 'Only approvers can decide this. Ask one of them.',
-  end_mandate: 'Only its requester or an approver can end a mandate. Ask one of them.',
+  confirm_facts: 'Only approvers can confirm this. Ask one of them.',
+  end_mandate: 'Only the requester or an approver can end a mandate. Ask one of them.',
 };
 
-/** Followed by the approvers that a policy rule names. */
-const NOT_AN_APPROVER_BY_RULE: Readonly<Record<ApproverRight, string>> = {
-  approve: 'You can’t approve this. The policy’s approvers are',
-  ask: 'Only its approvers can ask a question here. The policy’s approvers are',
-  deny: 'You can’t deny this. The policy’s approvers are',
-  resolve: 'You can’t mark this as done or failed. The policy’s approvers are',
-  retry: 'Only the requester or an approver can retry. The policy’s approvers are',
-  stop: 'Only the requester or an approver can stop this. The policy’s approvers are',
-  resume: 'Only the requester or an approver can resume this. The policy’s approvers are',
-  undo: 'Only the requester or an approver can undo this. The policy’s approvers are',
-  confirm_facts: 'You can’t decide this. The approvers are',
-  end_mandate: 'Only its requester or an approver can end a mandate. The approvers are',
+/** If a policy rule names the approvers. */
+const NOT_AN_APPROVER_BY_RULE: Readonly<Record<ApproverRight, (approvers: string) => string>> = {
+  approve: (approvers) => `You can’t approve this. Under the policy, only ${approvers} can.`,
+  ask: (approvers) => `You can’t ask a question here. Under the policy, only ${approvers} can.`,
+  deny: (approvers) => `You can’t deny this. Under the policy, only ${approvers} can.`,
+  resolve: (approvers) => `You can’t mark this as done or failed. Under the policy, only ${approvers} can.`,
+  retry: (approvers) => `You can’t retry this. Only the requester or ${approvers} can.`,
+  stop: (approvers) => `You can’t stop this. Only the requester or ${approvers} can.`,
+  resume: (approvers) => `You can’t resume this. Only the requester or ${approvers} can.`,
+  undo: (approvers) => `You can’t undo this. Only the requester or ${approvers} can.`,
+  confirm_facts: (approvers) => `You can’t confirm this. Only ${approvers} can.`,
+  end_mandate: (approvers) => `You can’t end this mandate. Only the requester or ${approvers} can.`,
 };
 
 const NOT_THE_REQUESTER = {
@@ -185,7 +185,7 @@ export function refusalText(refusal: Refusal): string {
     case 'not_an_approver':
       return refusal.approvers === undefined
         ? NOT_AN_APPROVER[refusal.action]
-        : `${NOT_AN_APPROVER_BY_RULE[refusal.action]} ${joinWords(refusal.approvers.map(mentionApprover))}.`;
+        : NOT_AN_APPROVER_BY_RULE[refusal.action](joinWithOr(refusal.approvers.map(mentionApprover)));
     case 'policy_refuses':
       return `The policy doesn’t allow this: ${ruleNames(refusal.rules)}. If you need it, ask an admin.`;
     case 'not_an_admin':
@@ -211,7 +211,7 @@ export function refusalText(refusal: Refusal): string {
     case 'approvals_missing':
       return `This order can’t resume with its current approvals: it now also needs ${missingLines(refusal).join('; ')}. Approvers also have to click *Resume*.`;
     case 'not_failed':
-      return `Only failed orders can be retried, but this order ${STATE_PREDICATES[refusal.state]}. ${refusal.state === 'UNKNOWN' ? NEXT_STEPS.UNKNOWN : 'Request it again with `/domain`.'}`;
+      return `Only failed orders can be retried. This order ${STATE_PREDICATES[refusal.state]}. ${refusal.state === 'UNKNOWN' ? NEXT_STEPS.UNKNOWN : 'Request it again with `/domain`.'}`;
     case 'retry_over':
       return `This ended more than ${refusal.days} days ago, so it can’t be retried. Request it again with \`/domain\`.`;
     case 'undo_over':

@@ -65,7 +65,7 @@ const LABELS: Readonly<Record<string, string>> = {
   'owner.context': 'Parent user’s context',
   max_price: 'Max per name/year',
   max_total: 'Max total',
-  span: 'Per',
+  span: 'Total resets',
   until: 'Until',
   notice: 'Renews',
 };
@@ -149,9 +149,9 @@ function itemFields(item: StatementItem): (readonly [string, string])[] {
 const VALUE_FORMATS: Readonly<Record<string, (value: string) => string>> = {
   period: (years) => count(Number(years), 'year'),
   confirmOrder: (isConfirmed) => (isConfirmed === 'true' ? 'yes' : 'no'),
-  span: (span) => `calendar ${span}`,
+  span: (span) => `every calendar ${span}`,
   until: (day) => formatDay(day),
-  notice: (days) => `${days} days early`,
+  notice: (days) => `${days} days before expiry`,
 };
 
 export function listReadableFields(item: StatementItem): readonly StatementField[] {

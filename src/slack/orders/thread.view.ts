@@ -14,7 +14,7 @@ import {
   missingLines,
 } from '../approvals/decision.view.ts';
 import { emergencyReply, signedOffReply } from '../approvals/emergency.view.ts';
-import { pausedReply, tallyText } from '../bulk/bulk.view.ts';
+import { isMixed, pausedReply, tallyText } from '../bulk/bulk.view.ts';
 import {
   actions,
   addMenu,
@@ -95,7 +95,7 @@ export function orderReply(
       return buildReply(
         order,
         ':hourglass_flowing_sand:',
-        `it wasn’t sent at the scheduled time${isOnlyLate(event.reasons) ? '' : `, because ${reopenReasonText(event.reasons)}`}. Earlier approvals no longer count. ${approverList(approvers)}: check the card and approve it again.`,
+        ` wasn’t sent at the scheduled time${isOnlyLate(event.reasons) ? '' : `, because ${reopenReasonText(event.reasons)}`}. Earlier approvals no longer count. ${approverList(approvers)}: check the card and approve it again.`,
         order.requesterId,
       );
     case 'escalated':
@@ -108,14 +108,14 @@ export function orderReply(
       return buildReply(
         order,
         ':bell:',
-        `still waiting for approval. ${approverList(approvers)}: you’ll also find it on my Home tab.`,
+        ` is still waiting for approval. ${approverList(approvers)}: it’s also on my Home tab.`,
       );
     case 'stopped':
       return stoppedReply(order, event);
     case 'paused':
       return pausedReply(order, event.pause, orderTitle(order), approverList(approvers));
     case 'resumed':
-      return buildReply(order, ':arrow_forward:', `resumed by ${mention(event.actor)}.`);
+      return buildReply(order, ':arrow_forward:', ` was resumed by ${mention(event.actor)}.`);
     case 'resolved':
       return resolvedReply(order, event, approvers, now);
     case 'answered_late':
@@ -141,15 +141,19 @@ function isOnlyLate(reasons: readonly ReopenReason[]): boolean {
 function endedReply(order: Order, event: HistoryEventOf<'denied' | 'cancelled' | 'expired'>): Message {
   const { requesterId } = order;
   if (event.kind === 'cancelled')
-    return buildReply(order, STATES.CANCELLED.icon, `canceled by ${mention(requesterId)}. Nothing was sent.`);
+    return buildReply(
+      order,
+      STATES.CANCELLED.icon,
+      ` was canceled by ${mention(requesterId)}. Nothing was sent.`,
+    );
   if (event.kind === 'denied') {
-    const replyText = `denied by ${mention(event.actor)}${reasonSuffix(event)}. Nothing was sent.`;
+    const replyText = ` was denied by ${mention(event.actor)}${reasonSuffix(event)}. Nothing was sent.`;
     return buildReply(order, STATES.DENIED.icon, replyText, requesterId);
   }
   const replyText =
     event.state === 'EXPIRED'
-      ? 'no one approved it in time. Nothing was sent. Request it again if you still need it.'
-      : 'it wasn’t resumed in time. The rest won’t be sent.';
+      ? ' wasn’t approved in time. Nothing was sent. Request it again if you still need it.'
+      : ' wasn’t resumed in time. The rest won’t be sent.';
   return buildReply(order, STATES.EXPIRED.icon, replyText, requesterId);
 }
 
@@ -166,11 +170,12 @@ export function startWithTitle(order: Order, { text, blocks }: Message): Message
 
 /**
  * A sentence that starts with the order, because lock screens show little more.
+ * @param replyText continues after the title, so it starts with a space or a colon
  * @param recipientId mentioned first
  */
 function buildReply(order: Order, icon: string, replyText: string, recipientId?: string): Message {
   const prefix = recipientId === undefined ? '' : `${mention(recipientId)}: `;
-  return textMessage(`${icon} ${prefix}*${escapeText(orderTitle(order))}*: ${replyText}`);
+  return textMessage(`${icon} ${prefix}*${escapeText(orderTitle(order))}*${replyText}`);
 }
 
 const SYSTEM = 'system';
@@ -187,7 +192,7 @@ function retriedReply(order: Order, event: HistoryEvent): Message | undefined {
   return buildReply(
     order,
     ':repeat:',
-    `${mention(order.requesterId)} retried the failed order ${code(order.retryOf)} with ${accountText} account ${code(formatAccountName(order.account))}. The new order is ${code(order.id)}. ${approvalText}`,
+    `: ${mention(order.requesterId)} retried the failed order ${code(order.retryOf)} with ${accountText} account ${code(formatAccountName(order.account))}. The new order is ${code(order.id)}. ${approvalText}`,
     owner,
   );
 }
@@ -197,11 +202,11 @@ function stoppedReply(order: Order, event: HistoryEventOf<'stopped'>): Message |
   if (STATES_FROM_ITEMS.has(event.state)) return undefined;
   const { names } = event;
   const namesText = names.length < order.items.length ? ` Not sent: ${formatNames(order, names)}.` : '';
-  const stopText = `stopped by ${mention(event.actor)}.`;
+  const stopText = ` was stopped by ${mention(event.actor)}.`;
   const buildStopReply = (replyText: string) =>
     buildReply(order, STATES.CANCELLED.icon, replyText, order.requesterId);
   if (event.state === 'CANCELLED' && event.actor === SYSTEM)
-    return buildStopReply(escapeExceptCode(summaryText(event.summary)));
+    return buildStopReply(`: ${escapeExceptCode(summaryText(event.summary))}`);
   if (event.state === 'CANCELLED')
     return buildStopReply(
       order.items.some(({ attempts }) => attempts > 0)
@@ -210,7 +215,7 @@ function stoppedReply(order: Order, event: HistoryEventOf<'stopped'>): Message |
     );
   return buildStopReply(
     event.actor === SYSTEM
-      ? `${escapeExceptCode(summaryText(event.summary))}${namesText}`
+      ? `: ${escapeExceptCode(summaryText(event.summary))}${namesText}`
       : `${stopText}${namesText} Requests already sent continue.`,
   );
 }
@@ -226,7 +231,7 @@ function askedReply(order: Order, event: HistoryEventOf<'asked'>): Message {
   return buildReply(
     order,
     ':speech_balloon:',
-    `${mention(event.actor)} asks: “${quote(event.question, 2_000)}” ${order.isPrivate ? `Send ${mention(event.actor)} a direct message` : 'Reply here'}. The approval deadline was reset.`,
+    `: ${mention(event.actor)} asks: “${quote(event.question, 2_000)}” ${order.isPrivate ? `Send ${mention(event.actor)} a direct message` : 'Reply here'}. The approval deadline was reset.`,
     order.requesterId,
   );
 }
@@ -237,13 +242,14 @@ function escalatedReply(
   approvers: readonly string[],
   notified: NotifiedPeople,
 ): Message {
-  const escalationText = to.length === 0 ? '' : ` Escalated to ${approverList(to)}.`;
+  const escalationText =
+    to.length > 0 ? ` Escalated to ${approverList(to)}.` : toAdmins ? ' Escalated to the admins.' : '';
   const isOnlyMentioned = !toAdmins && notified.reached.length + notified.delayed.length === 0;
   const notifiedSentence = isOnlyMentioned ? '' : `${notifiedText(notified)} `;
   return buildReply(
     order,
     ':mega:',
-    `still waiting for approval.${escalationText} ${notifiedSentence}Requested by ${mention(order.requesterId)}.${canApproveText(approvers)}`,
+    ` is still waiting for approval.${escalationText} ${notifiedSentence}Requested by ${mention(order.requesterId)}.${canApproveText(approvers)}`,
   );
 }
 
@@ -321,7 +327,7 @@ function registryConfirmedReply(order: Order, { name }: HistoryEventOf<'confirme
   return buildReply(
     order,
     ':white_check_mark:',
-    `the registry’s public record confirms it for ${nameText}.`,
+    `: the registry’s public record now shows this for ${nameText}.`,
     order.requesterId,
   );
 }
@@ -332,8 +338,8 @@ function overdueReply(order: Order, event: HistoryEventOf<'overdue'>): Message {
   const delayText = `${count(event.days, 'day')} after the service accepted the ${order.task}`;
   const replyText =
     order.task === 'restore'
-      ? `the registry still shows ${name} as deleted, ${delayText}. Contact the service now: the name will be lost when its redemption period ends.`
-      : `the registry doesn’t show the transfer of ${name}, ${delayText}. Contact the service; the losing registrar may have refused.`;
+      ? `: the registry still shows ${name} as deleted, ${delayText}. Contact the service now: the name will be lost when its redemption period ends.`
+      : `: the registry doesn’t show the transfer of ${name}, ${delayText}. Contact the service; the losing registrar may have refused.`;
   return buildReply(order, ':warning:', replyText, order.requesterId);
 }
 
@@ -421,10 +427,10 @@ function finishedReply(
   const wasSettledLater = event.state === 'UNKNOWN' && order.state !== 'UNKNOWN';
   if (wasSettledLater || event.endingEvent === 'resolved') return undefined;
   // The lines below the heading count the outcomes.
-  const isMixed = order.items.length > 1 && order.state === 'FAILED';
+  const hasGroups = order.items.length > 1 && order.state === 'FAILED';
   const isPartial = order.items.some(({ state }) => state === 'SUCCEEDED');
-  const heading = isMixed
-    ? `*${escapeText(orderTitle(order))}*: ${isPartial ? 'partly failed' : 'failed'}.`
+  const heading = hasGroups
+    ? `*${escapeText(orderTitle(order))}* ${isPartial ? 'partly failed' : 'failed'}.`
     : undefined;
   return outcomeReply(order, STATES[order.state].icon, formatOutcome(order), approvers, now, heading);
 }
@@ -436,14 +442,15 @@ function formatOutcome(order: Order): string {
   if (isDone)
     return `${title}${['', ...newExpiryTexts(order)].join(', until ')}${formatOutcomeShare(order)}.`;
   const words = isOnlyAccepted(order, order.state)
-    ? 'accepted by the service, not done yet'
-    : (OUTCOME_WORDS[order.state] ?? STATES[order.state].line.toLowerCase());
-  return `${title}: ${words}${formatOutcomeShare(order)}.`;
+    ? ': accepted by the service, not done yet'
+    : (OUTCOME_WORDS[order.state] ?? `: ${STATES[order.state].line.toLowerCase()}`);
+  return `${title}${words}${formatOutcomeShare(order)}.`;
 }
 
+/** Follows the title. */
 const OUTCOME_WORDS: Partial<Readonly<Record<Order['state'], string>>> = {
-  FAILED: 'failed',
-  UNKNOWN: 'outcome unknown',
+  FAILED: ' failed',
+  UNKNOWN: ': outcome unknown',
 };
 
 function revealButton(order: Order) {
@@ -520,7 +527,9 @@ function summaryLines(order: Order, approvers: readonly string[]): string[] {
   const [item, ...others] = order.items;
   if (item === undefined || others.length > 0) {
     const fileLines =
-      order.bulk === undefined ? [] : [`${tallyText(order)}. The file has the result for each name.`];
+      order.bulk === undefined
+        ? []
+        : [`${isMixed(order) ? `${tallyText(order)}. ` : ''}The file has the result for each name.`];
     const maxLines = order.items.some(isLost) ? MAX_LINES.alarm : MAX_SERVICE_PHONE_LINES;
     const groups = outcomeGroupLines(order, MAX_NAMES_PER_OUTCOME).map((line) => cutToLines(line, maxLines));
     return order.state === 'UNKNOWN'
@@ -549,9 +558,9 @@ function summaryLines(order: Order, approvers: readonly string[]): string[] {
 function settlementHint(order: Order, approvers: readonly string[]): string {
   const [item, ...others] = order.items;
   const unknownCount = order.items.filter(({ state }) => state === 'UNKNOWN').length;
-  const pronoun = unknownCount > 1 ? 'They' : 'It';
+  const [pronoun, object] = unknownCount > 1 ? ['They', 'them'] : ['It', 'it'];
   const subject = item === undefined || others.length > 0 || usesXml(order) ? pronoun : code(item.ctid);
-  return `${subject} won’t be sent again automatically. ${approverList(approvers)}: mark it as done or failed.`;
+  return `${subject} won’t be sent again automatically. ${approverList(approvers)}: mark ${object} as done or failed.`;
 }
 
 const MAX_NAMES_PER_OUTCOME = 3;
@@ -629,7 +638,7 @@ const EVENT_WORDS: Readonly<Record<OrderLogEntry['kind'], string>> = {
   in_force: 'in force',
   mandate_ending: 'ends soon',
   mandate_ended: 'mandate ended',
-  finished: 'ended:',
+  finished: 'result:',
 };
 
 /** For requests whose record the database had lost. */
@@ -680,7 +689,7 @@ function outcomeText(
 }
 
 function historyLine(task: Order['task'], entry: OrderLogEntry): string {
-  const actorText = entry.actor === SYSTEM ? '' : ` ${formatActor(entry.actor)}`;
+  const actorText = entry.actor === SYSTEM || entry.kind === 'finished' ? '' : ` ${formatActor(entry.actor)}`;
   const { ctid, question, reason, reasons, seen, hint, retryReason }: AnyOrderLogEntry = entry;
   const quotedText =
     reason ?? (seen && recordFindingText(seen)) ?? question ?? (hint && recordFindingText(hint));

@@ -77,7 +77,7 @@ export function policyMessage(view: PolicyView): Message {
   const rulesInForce = published?.rules ?? [];
   const hasRuleButtons = reader.isAdmin && draft === undefined;
   const implicitLines = [
-    '_For everything else, the settings decide:_',
+    rulesInForce.length === 0 ? '_The settings decide:_' : '_If no rule matches, the settings decide:_',
     ...implicitSentences(settings).map((sentence) => `• ${sentence}`),
   ];
   return message(view.note ?? 'The policy: who approves what', [
@@ -88,7 +88,7 @@ export function policyMessage(view: PolicyView): Message {
     ...(reader.isAdmin && draft !== undefined ? draftBlocks(draft, view) : []),
     ...(reader.isAdmin ? adminButtons(view) : readerButtons(view)),
     context(
-      'The first rule that matches a name decides. To test a request, use `/domain policy test renew cafe.rest 2`.',
+      'For each name, the first matching rule applies. To test a request, use `/domain policy test renew cafe.rest 2`.',
     ),
   ]);
 }

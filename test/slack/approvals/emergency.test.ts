@@ -39,7 +39,7 @@ test('the reason is quoted without mentions, and unknown facts are named', () =>
 test('the review is closed by the admin who signs it off', () => {
   const signed = orderEvent('signed_off', 'APPROVED', { actor: 'U0EVE' });
   expect(signedOffReply(newOrder(['cafe.rest']), signed).text).toContain(
-    '<@U0EVE> signed off the emergency approval',
+    '<@U0EVE> signed off on the emergency approval',
   );
 });
 

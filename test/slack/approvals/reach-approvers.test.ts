@@ -110,7 +110,7 @@ const about = (order: Order, channel: string): Message[] =>
 const told = (order: Order, channel: string): string[] =>
   about(order, channel)
     .map(textOf)
-    .filter((text) => /still waiting|waiting for approval since/.test(text));
+    .filter((text) => /still waiting|has been waiting for approval since/.test(text));
 
 test('approvers with the card in a direct message are reminded there, at 7:00 of their own morning', async () => {
   const order = await waiting();
@@ -211,7 +211,7 @@ test('the rule’s people are called once, including members of groups, but not 
   await notify(order, noon);
   expect(told(order, 'D0ADA')).toHaveLength(1);
   expect(told(order, 'D0ADA')[0]).toMatch(
-    /waiting for approval since .*, requested by <@U0ALICE>\. <@U0BOB> or a member of <!subteam\^S0APPROVERS> can approve it\. See it with `\/domain order/,
+    /has been waiting for approval since .*\. Requested by <@U0ALICE>\. <@U0BOB> or a member of <!subteam\^S0APPROVERS> can approve it\. See it with `\/domain order/,
   );
   expect(told(order, 'D0CAROL')).toHaveLength(1);
   expect([...told(order, 'D0ALICE'), ...told(order, 'D0BOB')]).toEqual([]);

@@ -108,8 +108,8 @@ test('its messages are updated at most every 3 seconds, and its last state is sh
 
   for (let n = 3; n <= total; n += 1) await send(order, n);
   await notifyOrder(order.id);
-  expect(progressOf(order), 'at once after an update').not.toContain('100 %');
+  expect(progressOf(order), 'at once after an update').not.toContain('100%');
   later(3_000);
   await notifyOrder(order.id);
-  expect(progressOf(order)).toContain('100 %');
+  expect(progressOf(order)).toContain('100%');
 });

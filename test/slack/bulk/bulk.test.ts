@@ -18,7 +18,7 @@ const plan = (given: Partial<BulkPlan> = {}): BulkPlan => ({
 
 test('a file without a valid row says what to do, with the right number of rows', () => {
   const one = JSON.stringify(planMessage(plan(), undefined, []).blocks);
-  expect(one).toContain('Transfer: the only row isn’t valid.* Correct the file and try');
+  expect(one).toContain('Transfer: the only row can’t be used.* Fix the file and try');
   expect(one).toContain('`/domain bulk transfer`');
   expect(one).toContain('*I skipped 1 row* (see the file)');
   const [row] = plan().skipped;

@@ -17,7 +17,7 @@ describe('refused changes of the watch list', () => {
     [{ code: 'lapse_decided' }, 'This name is already set to lapse. To undo that, use /domain watch.'],
     [
       { code: 'invalid_name', issue: { code: 'no_ending', text: 'cafe', example: 'cafe.rest' } },
-      '“cafe” has no ending. Enter the full name, for example cafe.rest.',
+      '“cafe” has no TLD. Enter the full name, for example cafe.rest.',
     ],
     [{ code: 'not_a_date', text: 'soon' }, '“soon” isn’t a date. Write it as 2027-03-01.'],
   ])('%j has a text for people', (refusal, words) => {

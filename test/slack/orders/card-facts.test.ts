@@ -274,6 +274,16 @@ describe('the facts of a card', () => {
     expect(phoneLines(blocksOf(cardOf(ended, briefing).blocks))).toBeLessThanOrEqual(6);
   });
 
+  it('of an accepted task keep the approver and the transfer lock', () => {
+    const name = 'cafe-downtown.rest';
+    const accepted = sampleOrder('SUCCEEDED', { task: 'owner-change', input: { name } }, [name]);
+    const order = { ...accepted, items: accepted.items.map((item) => ({ ...item, answeredAt: ASKED_AT })) };
+    const { blocks } = cardOf(order, newBriefing({ ...USUAL, history: [approvedBy(order, ['U0BOB'])] }));
+    const text = textOfBlocks(blocksOf(blocks));
+    expect(text).toMatch(/approved by @person · no transfers until \d+ \w+ \d{4}\n/);
+    expect(text).not.toContain('…');
+  });
+
   it('leave a usual card as short as possible', () => {
     expect(phoneLines(blocksOf(cardOf(waiting, USUAL).blocks))).toBeLessThanOrEqual(12);
   });

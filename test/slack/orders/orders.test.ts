@@ -169,7 +169,7 @@ describe('the history', () => {
   it('says how an order ended, and that an accepted one was accepted', () => {
     const shown = (task: Order['task'], kind: 'finished' | 'resolved', more: object) =>
       JSON.stringify(orderHistory({ task }, [happening(kind, 'SUCCEEDED', more)]));
-    expect(shown('renew', 'finished', { endingEvent: 'answered' })).toContain('ended: by <@U0BOB> done');
+    expect(shown('renew', 'finished', { endingEvent: 'answered' })).toContain('result: done');
     expect(shown('restore', 'finished', { endingEvent: 'answered' })).toMatch(/ accepted"/);
     expect(shown('restore', 'finished', { endingEvent: 'resolved' })).toMatch(/ done"/);
     expect(shown('restore', 'resolved', { outcome: 'SUCCEEDED' })).toContain('marked as done by <@U0BOB>');

@@ -12,11 +12,11 @@ test.each<[StoredEvidence, string]>([
   ],
   [
     { code: 'expiry_moved', ...dates, otherCause: 'transfer', overHttp: true },
-    'The registry shows the expiry date 20 Jun 2029. Before this was sent, it was 20 Jun 2027. The registrar may have changed too, and a transfer also changes the date. The record came over plain HTTP.',
+    'The registry shows the expiry date 20 Jun 2029. Before this was sent, it was 20 Jun 2027. The registrar may also have changed, and a transfer changes the date too. The record came over plain HTTP.',
   ],
   [
     { code: 'renewed', ...dates },
-    'The registry’s expiry date changed by the requested years, from 20 Jun 2027 to 20 Jun 2029.',
+    'The expiry date at the registry moved by the requested number of years, from 20 Jun 2027 to 20 Jun 2029.',
   ],
   [
     { code: 'nameservers_set' },
@@ -24,7 +24,7 @@ test.each<[StoredEvidence, string]>([
   ],
   [
     { code: 'deleted' },
-    'The registry shows that the name was deleted when this was sent, before its expiry.',
+    'The registry shows that the name was deleted at the time this was sent, before its expiry.',
   ],
 ])('%j has a text, and is stored unchanged', (finding, words) => {
   expect(recordFindingText(finding)).toBe(words);

@@ -34,7 +34,7 @@ describe('a refusal says why and what to do', () => {
     ],
     [
       { code: 'not_failed', state: 'UNKNOWN' },
-      /this order was sent, but its outcome is unknown\. An approver has to mark it/,
+      /This order was sent, but its outcome is unknown\. An approver has to mark it/,
     ],
     [{ code: 'retry_over', days: 7 }, /more than 7 days ago, so it can’t be retried\. Request it again/],
     [

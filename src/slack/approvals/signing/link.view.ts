@@ -2,17 +2,17 @@ import type { LinkPurpose } from '../../../approvals/signing/ports.ts';
 import { context, joinWords, type Message, mention, message, section } from '../../kit/blocks.ts';
 
 const LEADS: Readonly<Record<LinkPurpose, string>> = {
-  order: 'Check what will be sent and sign it here:',
-  resume: 'It was paused, so it needs a new signature. Check it and sign it here:',
-  facts: 'Check the change and sign it here:',
+  order: 'Review what will be sent, then sign it here:',
+  resume: 'It was paused, so it needs a new signature. Review it, then sign it here:',
+  facts: 'Review the change, then sign it here:',
   add: 'Add a passkey here:',
   vouch: 'Vouch for it with your passkey here:',
   revoke: 'If you no longer use this passkey, retire it here. A policy signed with it stays in force:',
   revoke_compromised:
     'If this passkey was lost, stolen or copied, revoke it as compromised here. All its signatures become invalid:',
-  charter: 'Check the policy and settings and sign them here:',
-  policy: 'It takes effect when you sign it. Check the policy and sign it here:',
-  settings: 'They take effect when you sign them. Check the settings and sign them here:',
+  charter: 'Review the policy and settings, then sign them here:',
+  policy: 'It takes effect when you sign it. Review the policy, then sign it here:',
+  settings: 'They take effect when you sign them. Review the settings, then sign them here:',
 };
 
 export function signingLinkMessage(links: readonly (readonly [LinkPurpose, string])[]): Message {
@@ -21,7 +21,7 @@ export function signingLinkMessage(links: readonly (readonly [LinkPurpose, strin
     // Slack doesn't make links clickable in preformatted text.
     ...texts.map(([lead, address]) => section(`${lead}\n<${address}>`)),
     context(
-      'This link is only for you. It works once and expires in 10 minutes. If Slack opens it in the app, open it in Safari, Chrome, Edge or Firefox instead.',
+      'This link is only for you. It works once and expires in 10 minutes. If it opens inside Slack, open it in Safari, Chrome, Edge or Firefox instead.',
     ),
   ]);
 }
