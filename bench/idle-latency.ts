@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { type Bench, type Line, quantile } from './measure.ts';
 import { Surroundings, until } from './surroundings.ts';
 
@@ -77,4 +78,12 @@ export async function timeUntil(
     return endedAt !== undefined;
   });
   return (endedAt ?? Number.NaN) - startedAt;
+}
+
+const requestsSchema = z.object({ requests: z.array(z.tuple([z.string(), z.number()])) });
+
+/** @param action causes a request to the domain service */
+export function timeUntilRequest({ peers }: Surroundings, action: () => Promise<unknown>): Promise<number> {
+  const effectAt = async () => (await peers.ask('requests', requestsSchema)).requests[0]?.[1];
+  return timeUntil('the request is at the service', action, effectAt);
 }

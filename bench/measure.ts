@@ -1,3 +1,6 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
 export interface Target {
   /**
    * `ratio`: our figure divided by the reference's; `difference`: our figure minus the reference's; `ours`: only our
@@ -101,4 +104,20 @@ export async function measureAlternately<T>(
     if (!isOursFirst) measured.ours.push(await ours(round));
   }
   return measured;
+}
+
+/** `growthMb` is the largest growth of the heap at any sample. */
+export function createHeapMeter() {
+  setFlagsFromString('--expose-gc');
+  const collectGarbage: () => void = runInNewContext('gc');
+  collectGarbage();
+  const before = process.memoryUsage().heapUsed;
+  let max = before;
+  return {
+    sample() {
+      collectGarbage();
+      max = Math.max(max, process.memoryUsage().heapUsed);
+    },
+    growthMb: () => (max - before) / 2 ** 20,
+  };
 }

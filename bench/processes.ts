@@ -115,7 +115,6 @@ export async function startProgram(file: URL, env: Readonly<Record<string, strin
   };
 }
 
-/** The resident memory of a process, in megabytes. */
 export function residentMb(pid: number): number {
   const kb =
     process.platform === 'linux'

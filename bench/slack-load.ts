@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import { cardBlockId } from '../src/slack/orders/card.view.ts';
+import { buildCardBlockId } from '../src/slack/orders/card.view.ts';
 import { HttpClient } from './http.ts';
 
 /** An unsigned delivery from Slack. */
@@ -60,7 +60,7 @@ export function press(
       {
         type: 'button',
         action_id: actionId,
-        block_id: cardBlockId(order.id),
+        block_id: buildCardBlockId(order.id),
         action_ts: `${Date.now() / 1_000}`,
         value: order.id,
         text: { type: 'plain_text', text: 'Approve' },

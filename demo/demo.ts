@@ -13,7 +13,7 @@ import {
 import { defaultSeed, type Seed, startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
 import { z } from 'zod';
 import { type Bot, startBot } from '#src/app/bot.ts';
-import { PACE, type Seams } from '#src/app/seams.ts';
+import { DEFAULT_PACE, type Seams } from '#src/app/seams.ts';
 import { readConfig } from '#src/config/environment.ts';
 import { createLog, type Log } from '#src/lib/log.ts';
 import { isOffered } from '#src/slack/capability.ts';
@@ -252,7 +252,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
         host: '127.0.0.1',
         readCertificate: async (name) => certificateOf(name, service.clock.real()),
         ...options.seams,
-        pace: { ...(options.seams?.pace ?? PACE), spacingMs: 10 },
+        pace: { ...(options.seams?.pace ?? DEFAULT_PACE), spacingMs: 10 },
       },
     });
     bot = startedBot;
@@ -270,8 +270,16 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
         // This machine can't run its own DNS.
         if (sandbox === undefined) return;
         const origin = { channelId: '' };
-        await startedBot.facts.changeReminders([{ name: STOLEN_NAME, isNew: true }], 'U0ALICE', origin);
-        await startedBot.facts.change(new Map([[STOLEN_NAME, { addTags: ['guarded'] }]]), 'U0ALICE', origin);
+        await startedBot.protectedChanges.changeReminders(
+          [{ name: STOLEN_NAME, isNew: true }],
+          'U0ALICE',
+          origin,
+        );
+        await startedBot.protectedChanges.change(
+          new Map([[STOLEN_NAME, { addTags: ['guarded'] }]]),
+          'U0ALICE',
+          origin,
+        );
         await playTheft({
           service,
           dns: sandbox,

@@ -237,7 +237,7 @@ async function importNames({ bot, service }: HistoryParts, person: Doing): Promi
     .map(({ name, expires }) => `${name},${new Date(expires).toISOString().slice(0, 10)}`);
   await bot.expiry.importNames(
     lines.join('\n'),
-    (changes) => bot.facts.changeReminders(changes, 'U0BOB', { channelId: '' }),
+    (changes) => bot.protectedChanges.changeReminders(changes, 'U0BOB', { channelId: '' }),
     async () => undefined,
   );
   const plan = await person.answered(() => person.fillIn('/domain names import', { rows: PORTFOLIO }));
@@ -248,7 +248,7 @@ async function importNames({ bot, service }: HistoryParts, person: Doing): Promi
   const owners = unassigned.map(
     ({ name }, index) => [name, { owner: index % 2 === 0 ? 'U0BOB' : 'U0CAROL' }] as const,
   );
-  await bot.facts.change(new Map(owners), 'U0BOB', { channelId: '' });
+  await bot.protectedChanges.change(new Map(owners), 'U0BOB', { channelId: '' });
 }
 
 async function setBudget(admin: Doing): Promise<void> {

@@ -8,7 +8,6 @@ export interface ClockState {
 
 /** One request to the sandbox of the domain service, with secrets masked. */
 export interface SeenRequest {
-  /** Counts up from 1. */
   readonly n: number;
   /** Milliseconds since 1970, real time. */
   readonly at: number;
@@ -44,7 +43,6 @@ export interface ReceivedWebhook {
   readonly type: string;
   /** A summary in one sentence. */
   readonly text: string;
-  /** As received. */
   readonly body: unknown;
 }
 

@@ -1,6 +1,5 @@
 import { request } from 'undici';
-import { z } from 'zod';
-import { measureIdleLatency, timeUntil } from '../idle-latency.ts';
+import { measureIdleLatency, timeUntilRequest } from '../idle-latency.ts';
 import type { Row } from '../measure.ts';
 import { command, press } from '../slack-load.ts';
 import { until } from '../surroundings.ts';
@@ -10,8 +9,6 @@ import { until } from '../surroundings.ts';
  * the signature, the person, the policy, the order's commit, the claim, the commit of `sentAt`, the credential and a
  * connection.
  */
-
-const requestsSchema = z.object({ requests: z.array(z.tuple([z.string(), z.number()])) });
 
 const LATENCY = {
   row: 'approve',
@@ -31,12 +28,6 @@ export const approve: Row = {
           headers: { 'content-type': 'application/json' },
           body: JSON.stringify({ period: 2 }),
         }).then(({ body }) => body.dump());
-      const untilRequest = (cause: () => Promise<unknown>) =>
-        timeUntil(
-          'the request is at the service',
-          cause,
-          async () => (await s.peers.ask('requests', requestsSchema)).requests[0]?.[1],
-        );
       let name = 0;
       return async (amount) => {
         const commands = Array.from({ length: amount }, () =>
@@ -48,9 +39,9 @@ export const approve: Row = {
         const theirs: number[] = [];
         for (const order of await s.waiting()) {
           const click = press('order_approve', order, s.approver, s.responseUrl);
-          ours.push(await untilRequest(() => s.slack.deliver(botPort, click)));
+          ours.push(await timeUntilRequest(s, () => s.slack.deliver(botPort, click)));
           await s.quiet();
-          theirs.push(await untilRequest(sendBare));
+          theirs.push(await timeUntilRequest(s, sendBare));
         }
         return { ours, theirs };
       };

@@ -1,13 +1,18 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import pg from 'pg';
-import { candidateRanges } from '../../src/expiry/candidates.ts';
+import { listCandidateRanges } from '../../src/expiry/candidates.ts';
 import { collectDue } from '../../src/expiry/digest.ts';
 import type { ReminderStore } from '../../src/expiry/ports.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createReminderStore } from '../../src/store/reminders.ts';
 import { fillWatchList } from '../../test/support/watch-list.ts';
-import { type Bench, type Line, measureAlternately, quantile, type Row } from '../measure.ts';
+import {
+  type Bench,
+  createHeapMeter,
+  type Line,
+  measureAlternately,
+  quantile,
+  type Row,
+} from '../measure.ts';
 import { Postgres } from '../surroundings.ts';
 
 /*
@@ -63,7 +68,7 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
           what: `… memory taken meanwhile, out of ${size}`,
           reference: '',
           unit: 'MB',
-          ours: [await measureMemory(reminders)],
+          ours: [await measureScanMb(reminders)],
           theirs: [],
         };
       } finally {
@@ -85,7 +90,7 @@ async function timeQuery(query: () => Promise<number>, expected: number): Promis
 
 async function countDueInSql(client: pg.Client): Promise<number> {
   const values: unknown[] = [];
-  const selects = candidateRanges(OPTIONS).map(({ threshold, from, until }) => {
+  const selects = listCandidateRanges(OPTIONS).map(({ threshold, from, until }) => {
     const parameter = values.push(from, until, threshold);
     return `SELECT ${COLUMNS} FROM domains WHERE expires_at >= $${parameter - 2} AND expires_at < $${parameter - 1}
       AND reminded_threshold > $${parameter} AND lapse_confirmed_at IS NULL`;
@@ -94,17 +99,11 @@ async function countDueInSql(client: pg.Client): Promise<number> {
   return new Set(rows.map(({ name }) => name)).size;
 }
 
-/** The largest growth of the heap during the scan, in megabytes. */
-async function measureMemory(reminders: ReminderStore): Promise<number> {
-  setFlagsFromString('--expose-gc');
-  const collectGarbage: () => void = runInNewContext('gc');
-  collectGarbage();
-  const heapBefore = process.memoryUsage().heapUsed;
-  let maxHeap = heapBefore;
+async function measureScanMb(reminders: ReminderStore): Promise<number> {
+  const heap = createHeapMeter();
   const measureBatches = async function* <T>(batches: AsyncIterable<T>) {
     for await (const batch of batches) {
-      collectGarbage();
-      maxHeap = Math.max(maxHeap, process.memoryUsage().heapUsed);
+      heap.sample();
       yield batch;
     }
   };
@@ -116,7 +115,7 @@ async function measureMemory(reminders: ReminderStore): Promise<number> {
     },
     OPTIONS,
   );
-  return (maxHeap - heapBefore) / 2 ** 20;
+  return heap.growthMb();
 }
 
 export const due: Row = { id: 'due', seconds: 90, measure };

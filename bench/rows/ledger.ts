@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { pino } from 'pino';
-import { createLedgerKey, readLedgerKey } from '../../src/ledger/key.ts';
+import { createLedgerKey, parseLedgerKey } from '../../src/ledger/key.ts';
 import { createLedger, type Ledger } from '../../src/ledger/ledger.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createLedgerStore } from '../../src/store/ledger.ts';
@@ -43,7 +43,6 @@ const buildSealing = (eventsPerSeal: number, sealsPerAnchor: number) => [
   'CHECKPOINT',
 ];
 
-/** A ledger in a separate database. */
 async function withLedger<Result>(
   postgres: Postgres,
   action: (ledger: Ledger, run: (sql: string) => Promise<unknown>) => Promise<Result>,
@@ -56,7 +55,7 @@ async function withLedger<Result>(
   try {
     const ledger = createLedger({
       store: createLedgerStore(database, TEAM),
-      key: readLedgerKey(createLedgerKey()),
+      key: parseLedgerKey(createLedgerKey()),
       anchorFile: { load: async () => undefined, save: async () => undefined },
       now: () => new Date(),
       log: pino({ level: 'silent' }),

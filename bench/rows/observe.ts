@@ -1,13 +1,11 @@
 import { Resolver } from 'node:dns/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { z } from 'zod';
-import { createUnseenFact } from '../../src/names/facts.ts';
+import { createUnknownFact } from '../../src/names/facts.ts';
 import { createLookupPlanner, scheduleNextLookup } from '../../src/names/lookup-planner.ts';
 import { createDnsObserver } from '../../src/names/observe.ts';
 import { createDnsClient } from '../../src/registry/dns/client.ts';
 import { createParentZones } from '../../src/registry/dns/parent-zones.ts';
-import { type Bench, type Line, measureAlternately, type Row } from '../measure.ts';
+import { type Bench, createHeapMeter, type Line, measureAlternately, type Row } from '../measure.ts';
 import { startProcess } from '../processes.ts';
 
 /*
@@ -36,7 +34,7 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
     const observer = createDnsObserver(
       client,
       createParentZones(client, now),
-      async () => createUnseenFact('stale'),
+      async () => createUnknownFact('stale'),
       now,
     );
     let next = 0;
@@ -82,7 +80,7 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
     what: `memory taken by planning looks at ${PLANNED_NAMES} names`,
     reference: '',
     unit: 'MB',
-    ours: [measurePlanningMemory(effort.quick ? 1_000 : PLANNED_NAMES)],
+    ours: [measurePlanningMb(effort.quick ? 1_000 : PLANNED_NAMES)],
     theirs: [],
     target: { of: 'ours', kind: 'at most', value: MAX_MB },
   };
@@ -113,26 +111,18 @@ async function askDirectly(resolver: Resolver, name: string, questions: number):
     throw new Error(`no records were found for ${name}`);
 }
 
-/** The largest growth of the heap while names are scheduled one after the other, in megabytes. */
-function measurePlanningMemory(names: number): number {
-  setFlagsFromString('--expose-gc');
-  const collectGarbage: () => void = runInNewContext('gc');
+function measurePlanningMb(names: number): number {
   const planner = createLookupPlanner(100_000);
   const now = new Date('2027-06-15T09:00:00Z');
-  collectGarbage();
-  const heapBefore = process.memoryUsage().heapUsed;
-  let maxHeap = heapBefore;
+  const heap = createHeapMeter();
   for (let n = 0; n < names; n += 1) {
     const expiresAt = new Date(now.getTime() + (n % 700) * 86_400_000);
     const name = { expiresAt, isGuarded: false, isChanging: false, hasUnconfirmedChange: false };
     const dueAt = scheduleNextLookup('dns', name, now, (n % 1_000) / 1_000);
     planner.reserve(`registry-${n % 100}`, false, dueAt);
-    if (n % (names / 10) === 0) {
-      collectGarbage();
-      maxHeap = Math.max(maxHeap, process.memoryUsage().heapUsed);
-    }
+    if (n % (names / 10) === 0) heap.sample();
   }
-  return (maxHeap - heapBefore) / 2 ** 20;
+  return heap.growthMb();
 }
 
 export const observe: Row = { id: 'observe', seconds: 60, measure };

@@ -5,7 +5,7 @@ import { openDatabase } from '../../src/store/database.ts';
 import { createKeyStore, createLinkStore } from '../../src/store/signing.ts';
 import { createLinks } from '../../src/web/links.ts';
 import { Authenticator } from '../../test/support/authenticator.ts';
-import { measureIdleLatency, timeUntil } from '../idle-latency.ts';
+import { measureIdleLatency, timeUntilRequest } from '../idle-latency.ts';
 import type { Row } from '../measure.ts';
 import { command } from '../slack-load.ts';
 import { TEAM_ID, until } from '../surroundings.ts';
@@ -24,7 +24,6 @@ const LATENCY = {
   maxMoreMs: 100,
 };
 
-const requestsSchema = z.object({ requests: z.array(z.tuple([z.string(), z.number()])) });
 const pageSchema = z.object({ options: z.object({ challenge: z.string() }) });
 
 export const sign: Row = {
@@ -47,12 +46,6 @@ export const sign: Row = {
         ...{ store: createLinkStore(database), publicUrl: PUBLIC_URL, relyingParty },
         now: () => new Date(),
       });
-      const untilRequest = (cause: () => Promise<unknown>) =>
-        timeUntil(
-          'the request is at the service',
-          cause,
-          async () => (await s.peers.ask('requests', requestsSchema)).requests[0]?.[1],
-        );
       const post = (url: string, body: unknown) =>
         request(url, {
           method: 'POST',
@@ -83,9 +76,9 @@ export const sign: Row = {
         for (const { id } of await s.waiting()) {
           const link = await links.open('order', s.approver, id);
           const url = (link ?? '').replace(PUBLIC_URL, `http://127.0.0.1:${botPort}`);
-          ours.push(await untilRequest(() => signOn(url)));
+          ours.push(await timeUntilRequest(s, () => signOn(url)));
           await s.quiet();
-          theirs.push(await untilRequest(sendBare));
+          theirs.push(await timeUntilRequest(s, sendBare));
         }
         return { ours, theirs };
       };

@@ -59,23 +59,23 @@ async function timeDemoStart(): Promise<number> {
 }
 
 async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
-  const starts = roundsAtLeast(effort, 5);
+  const rounds = roundsAtLeast(effort, 5);
   const orders = effort.quick ? 40 : 10_000;
-  const atOnce = effort.quick ? 10 : 500;
+  const batchSize = effort.quick ? 10 : 500;
   const idleMs = effort.quick ? 100 : 5_000;
-  const demos: number[] = [];
+  const demoStartMs: number[] = [];
   // The first start fills the system's caches.
-  for (let round = 0; round <= starts; round += 1) {
+  for (let round = 0; round <= rounds; round += 1) {
     progress(`demo ${round}`);
     const ms = await timeDemoStart();
-    if (round > 0) demos.push(ms);
+    if (round > 0) demoStartMs.push(ms);
   }
   yield {
     row: 'start',
     what: 'demo until ready, lived workspace',
     reference: '–',
     unit: 'ms',
-    ours: demos,
+    ours: demoStartMs,
     theirs: [],
     target: { of: 'ours', kind: 'at most', value: MAX_DEMO_MS },
   };
@@ -90,15 +90,15 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
   const measureStart = async (file: URL) => {
     const program = await startInstance(file);
     await sleep(idleMs);
-    const idle = residentMb(program.pid);
+    const idleMb = residentMb(program.pid);
     await program.stop();
-    return { ms: program.startedWithinMs, idle };
+    return { ms: program.startedWithinMs, idle: idleMb };
   };
   try {
     // The first start fills the system's caches.
     for (const file of [MAIN, BARE]) await measureStart(file);
     const measured = await measureAlternately(
-      starts,
+      rounds,
       (round) => {
         progress(`start ${round + 1}`);
         return measureStart(MAIN);
@@ -126,20 +126,20 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
 
     const bot = await startInstance(MAIN);
     const bare = await startInstance(BARE);
-    let afterQuarter = Number.NaN;
-    for (let done = 0; done < orders; done += atOnce) {
+    let afterQuarterMb = Number.NaN;
+    for (let done = 0; done < orders; done += batchSize) {
       progress(`${done} of ${orders} orders`);
-      await ask(s, [bot], atOnce);
-      await approveAll(s, [bot], atOnce, APPROVERS);
-      if (done + atOnce === orders / 4) {
+      await ask(s, [bot], batchSize);
+      await approveAll(s, [bot], batchSize, APPROVERS);
+      if (done + batchSize === orders / 4) {
         await sleep(idleMs * 6);
-        afterQuarter = residentMb(bot.pid);
+        afterQuarterMb = residentMb(bot.pid);
       }
-      const commands = Array.from({ length: atOnce }, (_, n) =>
+      const commands = Array.from({ length: batchSize }, (_, n) =>
         command('renew bare.rest 2', s.person(n), s.responseUrl),
       );
       const order = { id: 'none', channelId: 'C0BARE', ts: '1.1' };
-      const clicks = Array.from({ length: atOnce }, () =>
+      const clicks = Array.from({ length: batchSize }, () =>
         press('order_approve', order, s.approver, s.responseUrl),
       );
       await s.slack.inTurn(bare.port, [...commands, ...clicks], 8);
@@ -147,15 +147,15 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
     await s.quiet();
     // After a while, an idle process returns memory that it needed only briefly.
     await sleep(idleMs * 6);
-    const final = residentMb(bot.pid);
-    const bareFinal = residentMb(bare.pid);
+    const finalMb = residentMb(bot.pid);
+    const bareFinalMb = residentMb(bare.pid);
     yield {
       row: 'start',
       what: `resident memory after ${orders} orders`,
       reference: 'Bolt and Prisma',
       unit: 'MB',
-      ours: [final],
-      theirs: [bareFinal],
+      ours: [finalMb],
+      theirs: [bareFinalMb],
       target: { of: 'ratio', kind: 'at most', value: MAX_RATIO },
     };
     yield {
@@ -163,8 +163,8 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
       what: `resident memory after ${orders} orders`,
       reference: 'the bot after a quarter',
       unit: 'MB',
-      ours: [final],
-      theirs: [afterQuarter],
+      ours: [finalMb],
+      theirs: [afterQuarterMb],
       target: { of: 'ratio', kind: 'at most', value: MAX_GROWTH },
     };
   } finally {

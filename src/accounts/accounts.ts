@@ -105,7 +105,7 @@ export function createAccounts(context: AccountsContext): Accounts {
       (await store.activate(teamId, userId, slot)) ? findActive(userId) : undefined,
     loadClient: clients.open,
     readUser: (accountId) => readUser(fullContext, accountId),
-    recordAccepted: clients.markAccepted,
+    recordAccepted: clients.recordAccepted,
     reseal: () => reseal(fullContext),
     close: clients.closeAll,
   };

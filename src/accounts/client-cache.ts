@@ -69,7 +69,7 @@ export function createClientCache(context: AccountsContext) {
       return cached.client;
     },
 
-    async markAccepted(accountId: string): Promise<void> {
+    async recordAccepted(accountId: string): Promise<void> {
       const cached = clients.get(accountId);
       if (cached === undefined || cached.isVerified) return;
       clients.set(accountId, { ...cached, isVerified: true });

@@ -4,7 +4,7 @@ import type { Log } from '../lib/log.ts';
 /** Each missing key is logged at most once in this time, because its values are read repeatedly. */
 const LOG_INTERVAL_MS = MINUTE_MS;
 
-export function createMissingKeyLog(log: Log, now: () => Date): (keyId: string) => void {
+export function createMissingKeyLogger(log: Log, now: () => Date): (keyId: string) => void {
   const loggedAt = new Map<string, number>();
   return (keyId) => {
     const at = now().getTime();

@@ -7,12 +7,12 @@ import type { PriceStore } from '../money/ports.ts';
 import type { ProtectedChanges } from '../names/protected-changes.ts';
 import type { OrdersContext } from '../orders/context.ts';
 import type { RunningHeartbeat } from '../orders/restore-guard.ts';
-import { markUnsentUnknown, startHeartbeat } from '../orders/restore-guard.ts';
+import { markUnsentAsUnknown, startHeartbeat } from '../orders/restore-guard.ts';
 import { isSignedBySlack } from '../slack/inbound/slack-signature.ts';
 import { compose, createPageHandler } from './compose.ts';
 import { createMetrics } from './metrics.ts';
 import { createReadiness } from './readiness.ts';
-import { PACE, type Seams } from './seams.ts';
+import { DEFAULT_PACE, type Seams } from './seams.ts';
 import { createShutdown } from './shutdown.ts';
 import type { AppContext, Connections } from './site.ts';
 import {
@@ -31,7 +31,7 @@ export interface Bot {
   readonly metricsPort: number;
   readonly expiry: Expiry;
   readonly prices: PriceStore;
-  readonly facts: ProtectedChanges;
+  readonly protectedChanges: ProtectedChanges;
   readonly proposals: Proposals;
   /** Finds and does all due work, after a clock jump. */
   catchUp(): Promise<void>;
@@ -50,7 +50,7 @@ export async function startBot(
   } = {},
 ): Promise<Bot> {
   const { log = createLog(config.logLevel), signal = new AbortController().signal, seams = {} } = options;
-  const { now = () => new Date(), pace = PACE } = seams;
+  const { now = () => new Date(), pace = DEFAULT_PACE } = seams;
   const shutdown = createShutdown(log);
   const parts = { metrics: createMetrics(), readiness: createReadiness(['database', 'slack']), shutdown };
   try {
@@ -94,7 +94,7 @@ async function start(appContext: AppContext): Promise<Bot> {
     ...ports,
     expiry,
     prices: stores.prices,
-    facts: protectedChanges,
+    protectedChanges,
     proposals,
     catchUp: work.catchUp,
     stop() {
@@ -111,7 +111,7 @@ async function startCheckedHeartbeat(
   orders: OrdersContext,
 ): Promise<RunningHeartbeat> {
   const guard = { ...orders, heartbeat: stores.heartbeat, processId };
-  const database = await retryAtStart('the database', log, signal, () => markUnsentUnknown(guard));
+  const database = await retryAtStart('the database', log, signal, () => markUnsentAsUnknown(guard));
   const heartbeat = startHeartbeat(guard, database);
   shutdown.onClose(() => heartbeat.stop());
   return heartbeat;

@@ -10,25 +10,25 @@ import { createAnchorFile } from '../ledger/anchor-file.ts';
 import { createLedger, type Ledger } from '../ledger/ledger.ts';
 import { MAX_CSV_BYTES } from '../lib/csv.ts';
 import { createMandateCheck } from '../mandates/overview.ts';
-import { createBudgetComparison } from '../money/budget-comparison.ts';
+import { createBudgetComparer } from '../money/budget-comparison.ts';
 import { createOrderPricer, mapAmountsByName } from '../money/order-cost.ts';
 import { calculateCost, getZone } from '../money/prices.ts';
 import type { NamesContext } from '../names/context.ts';
 import { createNames, createNamesContext, type Names } from '../names/names.ts';
 import { createObservers } from '../names/observers.ts';
 import { createProtectedChanges } from '../names/protected-changes.ts';
-import { examine } from '../ops/doctor/doctor.ts';
+import { runChecks } from '../ops/doctor/doctor.ts';
 import { advanceOrder } from '../orders/advance.ts';
 import type { OrdersContext, SendingContext } from '../orders/context.ts';
 import { type OffboardingContext, offboard } from '../orders/offboarding.ts';
 import type { KeyTrust } from '../orders/ports.ts';
 import { tryBuildStatement } from '../orders/statement.ts';
 import { createWebhooks, WEBHOOK_TIMEOUT_MS } from '../outbox/webhooks/webhooks.ts';
-import { createTagReader } from '../policy/subject.ts';
+import { createTagLoader } from '../policy/subject.ts';
 import { createRdapClient } from '../registry/rdap/client.ts';
 import { createWhoisClient } from '../registry/whois/client.ts';
 import { createServiceClient } from '../service/client.ts';
-import { listCredentialInterfaces } from '../service/interfaces.ts';
+import { getCredentialInterfaces } from '../service/interfaces.ts';
 import { createLinkLimiter } from '../slack/accounts/link.ts';
 import { createAdminsToNotify, toDepartureSubject } from '../slack/admins/admins.ts';
 import { createPageTexts } from '../slack/approvals/signing/page-texts.ts';
@@ -125,7 +125,7 @@ export function compose(appContext: AppContext, connections: Connections): Conte
     timeoutMs: WEBHOOK_TIMEOUT_MS,
     now,
     log,
-    signal: shutdown.stopBackgroundWork,
+    signal: shutdown.backgroundSignal,
   });
   const signingLinks = createLinks({ store: stores.links, publicUrl, relyingParty, now });
   const offboarding = composeOffboarding(appContext, connections, accounts, orders);
@@ -163,8 +163,8 @@ function composeSending(
     findEvidence: names.findEvidence,
     lookUpAtRegistry: names.findConfirmation,
     lookUpDelegation: names.impacts.checkDelegation,
-    sendingSignal: shutdown.stopSending,
-    lookupSignal: shutdown.stopBackgroundWork,
+    sendingSignal: shutdown.sendingSignal,
+    lookupSignal: shutdown.backgroundSignal,
   };
 }
 
@@ -216,7 +216,7 @@ function composeNames(
     certificateDays: config.certificateDays,
     now,
     log,
-    signal: shutdown.stopBackgroundWork,
+    signal: shutdown.backgroundSignal,
   });
 }
 
@@ -235,7 +235,7 @@ function composeOrders(
   const { slack, stores, vault } = connections;
   const { bot, directory } = slack;
   const { prices, budgets, portfolio } = stores;
-  const readTags = createTagReader(portfolio.findTags);
+  const readTags = createTagLoader(portfolio.findTags);
   const priceOrder = createOrderPricer({ prices, now });
   const ruleFacts: OrdersContext['ruleFacts'] = {
     currency: config.currency,
@@ -281,8 +281,8 @@ function composeOrders(
         { task: 'renew', names },
         day,
       ),
-    compareBudgets: createBudgetComparison({ ...budgetSources, now }),
-    compareBudgetsOn: (day) => createBudgetComparison({ ...budgetSources, now: () => new Date(day) }),
+    compareBudgets: createBudgetComparer({ ...budgetSources, now }),
+    compareBudgetsOn: (day) => createBudgetComparer({ ...budgetSources, now: () => new Date(day) }),
     isAdmin: (userId) => isCurrentAdmin({ admins: config.admins, directory, log }, userId),
     findFirstExpiry: stores.watchList.findFirstExpiry,
     checkImpact: names.impacts.assessAtApproval,
@@ -294,7 +294,7 @@ function composeOrders(
     loadAffectedTags: readTags,
     findAccount: accounts.find,
     findDefaultAccount: accounts.findDefault,
-    listInterfaces: ({ method }) => listCredentialInterfaces(method, config.service.xmlUrl !== undefined),
+    listInterfaces: ({ method }) => getCredentialInterfaces(method, config.service.xmlUrl !== undefined),
     loadClient: accounts.loadClient,
     serviceEndpoints: config.service,
     now,
@@ -339,11 +339,11 @@ function composeSlack(
     runDoctor: async function* () {
       const database = { url: databaseUrl, accounts: stores.accounts };
       const options = { config, database, vault, web, now: () => new Date() };
-      yield* examine({ ...options, settings: await savedSettings() });
+      yield* runChecks({ ...options, settings: await savedSettings() });
     },
     linkAttempts: createLinkLimiter(),
     defaultContext: config.service.defaultContext,
-    digestAbortSignal: shutdown.stopBackgroundWork,
+    digestAbortSignal: shutdown.backgroundSignal,
     now,
     log,
   };
@@ -394,8 +394,8 @@ export function createPageHandler(
       void deps.refreshPendingCards();
     },
     proposals: deps.proposals,
-    readSettings: savedSettings.loadAll,
-    applySaved: (saved) => applySavedSettings(teamDefaults.current(), saved),
+    loadSavedSettings: savedSettings.loadAll,
+    applySavedSettings: (saved) => applySavedSettings(teamDefaults.current(), saved),
   });
   return createPages({ ceremonies, origin: relyingParty.origin, ...createPageTexts(deps) }).handle;
 }

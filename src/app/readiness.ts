@@ -8,7 +8,7 @@ export type PartProblems = Readonly<Record<string, string>>;
 type Check = () => Promise<string | undefined>;
 
 export interface Readiness {
-  listMissing(): Promise<PartProblems>;
+  listUnreadyParts(): Promise<PartProblems>;
   /** @param check returns why the part isn't ready, or undefined if it is ready */
   watch(part: string, check: Check): void;
   /** Problems that don't affect readiness. */
@@ -22,7 +22,7 @@ export function createReadiness(parts: readonly string[]): Readiness {
   const checks = new Map<string, Check>(parts.map((part) => [part, async () => 'not connected yet']));
   const details = new Map<string, Check>();
   return {
-    listMissing: () => runChecks(checks),
+    listUnreadyParts: () => runChecks(checks),
     listDetails: () => runChecks(details),
     watchDetail(part, check) {
       // A detail that can't be read in time is omitted, so that it doesn't delay the response.

@@ -1,4 +1,4 @@
-import type { ReadCertificate } from '../names/observe.ts';
+import type { CertificateReader } from '../names/observe.ts';
 import { LEASE_MS } from '../orders/claim-order.ts';
 import type { OrderStore } from '../orders/ports.ts';
 import { MAX_SEND_DELAY_MS } from '../orders/send-order.ts';
@@ -22,7 +22,7 @@ export interface Pace {
   readonly spacingMs?: number;
 }
 
-export const PACE: Pace = {
+export const DEFAULT_PACE: Pace = {
   leaseMs: LEASE_MS,
   maxSendDelayMs: MAX_SEND_DELAY_MS,
   notificationLeaseMs: NOTIFICATION_LEASE_MS,
@@ -39,7 +39,7 @@ export interface Seams {
   readonly commandsPerMinute?: number;
   readonly pace?: Pace;
   /** Replaced in the demo, whose names have no websites. */
-  readonly readCertificate?: ReadCertificate;
+  readonly readCertificate?: CertificateReader;
   readonly policy?: PolicySource;
   /** Wraps the order store, so that tests can observe each commit. */
   readonly wrapOrderStore?: (store: OrderStore) => OrderStore;

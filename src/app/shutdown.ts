@@ -9,9 +9,9 @@ const LAST_BEAT_MS = 1_000;
 
 export interface Shutdown {
   /** Aborts requests to the service. */
-  readonly stopSending: AbortSignal;
+  readonly sendingSignal: AbortSignal;
   /** Aborts lookups and digests, which can be resumed later. */
-  readonly stopBackgroundWork: AbortSignal;
+  readonly backgroundSignal: AbortSignal;
   /** Registers a part to close at the end. Parts are closed in reverse order. */
   onClose(close: () => Promise<void> | void): void;
   /** Closes the parts of a bot that failed to start. */
@@ -42,8 +42,8 @@ export function createShutdown(log: Log): Shutdown {
     }
   };
   return {
-    stopSending: sendingAbort.signal,
-    stopBackgroundWork: backgroundAbort.signal,
+    sendingSignal: sendingAbort.signal,
+    backgroundSignal: backgroundAbort.signal,
     onClose: (close) => void closers.push(close),
     closeAll,
     async stop({ heartbeat, work, app }) {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startEmbeddedPostgres } from '@domain-steward/embedded-postgres';
 import { z } from 'zod';
-import { createMissingKeyLog } from '../accounts/missing-keys.ts';
+import { createMissingKeyLogger } from '../accounts/missing-keys.ts';
 import { createVault, type Vault, VaultError } from '../accounts/vault.ts';
 import { parseRelyingParty } from '../approvals/signing/assertion.ts';
 import { listActiveKeys } from '../approvals/signing/key-ring.ts';
@@ -9,11 +9,11 @@ import { getCredentialsKeyFile, loadCredentialsKeys } from '../config/credential
 import type { Config, NamedSettings } from '../config/environment.ts';
 import { applySavedSettings, formatSettings } from '../config/settings.ts';
 import type { LedgerKey } from '../ledger/key.ts';
-import { OVERDUE_SECONDS, openLedgerKey } from '../ledger/ledger.ts';
+import { MAX_UNSEALED_SECONDS, openLedgerKey } from '../ledger/ledger.ts';
 import type { Log } from '../lib/log.ts';
 import { findLastBackupTime, takeDailyBackup } from '../ops/daily-backup.ts';
 import { readFreeBytes } from '../ops/disk.ts';
-import { checkNames } from '../ops/doctor/slack-checks.ts';
+import { checkSlackIds } from '../ops/doctor/slack-checks.ts';
 import { recordUnreadableGroup } from '../slack/admins/admins.ts';
 import type { SlackContext } from '../slack/context.ts';
 import { createSlackApp, type SlackApp } from '../slack/inbound/app.ts';
@@ -72,7 +72,7 @@ const identitySchema = z.object({
   enterprise_id: z.string().optional(),
 });
 
-export async function identify(web: SlackWeb): Promise<Identity> {
+export async function fetchIdentity(web: SlackWeb): Promise<Identity> {
   const identity = await web.call('auth.test', {}, identitySchema);
   return { teamId: identity.team_id, userId: identity.user_id, orgId: identity.enterprise_id };
 }
@@ -148,7 +148,7 @@ async function startServers({ config, log, seams, metrics, readiness, shutdown }
     startServer({
       ...listenOptions,
       port: config.port,
-      listMissing: readiness.listMissing,
+      listMissing: readiness.listUnreadyParts,
       listDetails: readiness.listDetails,
       metrics: metricsPort === undefined ? metrics : undefined,
     }),
@@ -173,7 +173,7 @@ async function connectDatabase(appContext: AppContext) {
   readiness.watch('database', async () => ((await probe.ping()) ? undefined : 'does not answer'));
   readiness.watchDetail('ledger', async () => {
     const seconds = await probe.readUnsealedSeconds().catch(() => 0);
-    return seconds > OVERDUE_SECONDS
+    return seconds > MAX_UNSEALED_SECONDS
       ? `events have been waiting for a seal for ${Math.round(seconds)} s`
       : undefined;
   });
@@ -237,7 +237,7 @@ function createTeamDefaults(
 /** Asks Slack for the bot's identity, and opens the stores of its team. */
 async function connectSlack(appContext: AppContext, database: Database, vault: Vault, canSign: boolean) {
   const { config, log, signal, now, seams, metrics, readiness } = appContext;
-  const token = createTokenHealth(() => identify(web), log);
+  const token = createTokenHealth(() => fetchIdentity(web), log);
   const outage = createOutageWatch(now);
   const pacer = createPacer(() => now().getTime());
   const observe = (method: string, outcome: string) => {
@@ -246,7 +246,7 @@ async function connectSlack(appContext: AppContext, database: Database, vault: V
     outage.record(outcome);
   };
   const web = createSlackWeb(config.slack.botToken, config.slack.apiUrl, observe, pacer);
-  const bot = await retryAtStart('Slack', log, signal, () => identify(web));
+  const bot = await retryAtStart('Slack', log, signal, () => fetchIdentity(web));
   readiness.watch('slack', async () => describeRefusal(await token.check()) ?? 'not connected yet');
   const installationStores = createInstallationStores(database);
   // Must run before any work is claimed. New rows then belong to the team.
@@ -298,7 +298,7 @@ export async function connect(appContext: AppContext): Promise<Connections> {
 }
 
 function openVault({ config, log, now, metrics }: AppContext): Vault {
-  const logMissingKey = createMissingKeyLog(log, now);
+  const logMissingKey = createMissingKeyLogger(log, now);
   const keys = loadCredentialsKeys(config);
   if (config.credentialsKeys === undefined)
     log.info(
@@ -365,7 +365,7 @@ export function checkSettingsLater(
       admins: config.admins,
       allowOrgMembers: config.allowOrgMembers,
     };
-    for (const { subject, outcome, found, action } of await checkNames(web, names, {
+    for (const { subject, outcome, found, action } of await checkSlackIds(web, names, {
       teamId: bot.teamId,
       orgId,
     }))

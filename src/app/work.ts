@@ -5,7 +5,7 @@ import { askBetweenDigests } from '../expiry/owner-question.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/duration.ts';
 import { runMandates } from '../mandates/run.ts';
 import { createDepartureCheck } from '../orders/offboarding.ts';
-import { openMoneyReport } from '../slack/money/money-report.ts';
+import { addMoneyReportNotification } from '../slack/money/money-report.ts';
 import { createLoop, startPeriodicTask } from './reconcile.ts';
 import type { AppContext, Connections, Contexts } from './site.ts';
 
@@ -60,7 +60,7 @@ function listJobs(appContext: AppContext, connections: Connections, contexts: Co
   const { purgeMs, periodMs, spacingMs } = pace;
   const checkDepartures = createDepartureCheck({
     ...offboarding,
-    signal: shutdown.stopBackgroundWork,
+    signal: shutdown.backgroundSignal,
     ...(spacingMs === undefined ? {} : { pauseMs: spacingMs }),
   });
   const watchCharter = createCharterWatch({
@@ -79,7 +79,7 @@ function listJobs(appContext: AppContext, connections: Connections, contexts: Co
       everyMs: MINUTE_MS,
       run: () => askBetweenDigests({ settings, reminders, now }),
     },
-    { name: 'money_report', everyMs: MINUTE_MS, run: () => openMoneyReport(deps) },
+    { name: 'money_report', everyMs: MINUTE_MS, run: () => addMoneyReportNotification(deps) },
     { name: 'webhook_endpoints', everyMs: HOUR_MS, run: webhooks.serve },
     { name: 'webhook_test', everyMs: MINUTE_MS, run: webhooks.testMonthly },
     {

@@ -17,7 +17,7 @@ import {
   loadStandIns,
 } from './approvers.ts';
 import { buildSignedSubject } from './order-signing.ts';
-import { isWaiting } from './requirements.ts';
+import { isWaitingForPerson } from './requirements.ts';
 import type { LoggedSignature } from './signing/approval.ts';
 import type { KeyRing } from './signing/key-ring.ts';
 
@@ -82,7 +82,7 @@ export async function loadApprovalContext(
   const [decision, budgetsAndAdmins, preconditions, incidents, warnedAt, signingKeys] = await Promise.all([
     loadDecisionContext(context, order, userIds),
     loadBudgetsAndAdmins(context, order, userIds),
-    isWaiting(order) ? loadPreconditions(context, order) : undefined,
+    isWaitingForPerson(order) ? loadPreconditions(context, order) : undefined,
     context.incidents.loadOpenIncidents(order),
     order.approvals.length === 0 || findTask(order.task).risk === 'none'
       ? undefined
@@ -131,7 +131,7 @@ async function loadSignatures(
 ) {
   if (ring === undefined || !needsSignatures(requirements))
     return { signers: new Set<string>(), isSigned: false };
-  const validConsents = await signing.filterValid(
+  const validConsents = await signing.filterValidApprovals(
     [...order.approvals, click],
     buildSignedSubject(order, policyVersion),
     ring,

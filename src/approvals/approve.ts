@@ -5,7 +5,7 @@ import type { Refusal } from '../orders/refusal.ts';
 import { type Click, loadApprovalContext } from './approval-context.ts';
 import { checkCanDecide, evaluateRights, loadDecisionContext } from './approvers.ts';
 import { checkEmergencyApproval, decideClick } from './decide-approval.ts';
-import { isWaiting, loadEvaluation } from './requirements.ts';
+import { isWaitingForPerson, loadEvaluation } from './requirements.ts';
 import type { LoggedSignature } from './signing/approval.ts';
 
 type NewClick = Omit<Click, 'at' | 'agreedExcess' | 'impact'>;
@@ -72,7 +72,8 @@ async function applyClick(
     if ('refusal' in decision) return refuse(context, loaded.order, decision.refusal);
     const outcome = await commitDecision(context, loaded.order, decision, true);
     if (outcome?.ok === false) return refuse(context, loaded.order, outcome.refusal);
-    if (outcome === undefined || (decision.event.type === 'stopped' && isWaiting(outcome.order))) continue;
+    if (outcome === undefined || (decision.event.type === 'stopped' && isWaitingForPerson(outcome.order)))
+      continue;
     return outcome;
   }
   throw new Error(`approving order ${orderId}: gave up after ${MAX_ATTEMPTS} attempts`);

@@ -9,10 +9,10 @@ import { findValidSlots, type People, type StandIn } from './progress.ts';
 import {
   buildDefaultRequirement,
   type CurrentEvaluation,
-  findCurrentDeciders,
-  findDeciders,
   getRequestedRequirements,
   getTaskSettings,
+  listCurrentDecidingRequirements,
+  listDecidingRequirements,
   loadCurrentEvaluation,
   loadEvaluation,
 } from './requirements.ts';
@@ -234,7 +234,7 @@ export async function loadDecisionContext(
     loadEvaluation(context, order),
     context.standIns.current(now),
   ]);
-  const requirements = findCurrentDeciders(evaluation, order, additionalApprovers);
+  const requirements = listCurrentDecidingRequirements(evaluation, order, additionalApprovers);
   const areListed = requirements.every(({ approvers }) => userIds.every((id) => approvers.includes(id)));
   const source = { directory: context.directory, standIns: areListed ? new Map() : standIns };
   const people = await loadPeople(source, requirements, userIds);
@@ -247,7 +247,7 @@ export function evaluateRights(
   additionalApprovers?: 'general',
 ): ApproverRights {
   const query = {
-    requirements: findCurrentDeciders(evaluation, order, additionalApprovers),
+    requirements: listCurrentDecidingRequirements(evaluation, order, additionalApprovers),
     requesters: listRequesters(order),
     userIds,
   };
@@ -258,7 +258,7 @@ export function evaluateRights(
  * Finds which of these people may approve or deny an order. They may also retry, stop and settle it.
  * @param additionalApprovers `general`: people named in the settings may decide too, regardless of the rules
  */
-export async function findApprovers(
+export async function loadApproverRights(
   context: OrdersContext,
   order: Order,
   userIds: readonly string[],
@@ -307,10 +307,10 @@ export async function loadStandIns(
 
 /** Whether a person is an approver named in the settings. */
 export async function isApproverInSettings(deps: OrdersContext, userId: string): Promise<boolean> {
-  return (await loadDecisionQueue(deps, userId, [])).isApprover;
+  return (await loadApproverStatus(deps, userId, [])).isApprover;
 }
 
-export interface DecisionQueue {
+export interface ApproverStatus {
   /** Whether the person is named in the settings, or can decide about one of the orders. */
   readonly isApprover: boolean;
   /** Pending orders that the person can approve. */
@@ -326,12 +326,12 @@ export interface DecisionQueue {
  * @param orders pending orders, and orders with an unknown outcome
  * @param options.allGroups finds every unreadable group
  */
-export async function loadDecisionQueue(
+export async function loadApproverStatus(
   deps: OrdersContext,
   userId: string,
   orders: readonly Order[],
   options: { readonly allGroups?: boolean } = {},
-): Promise<DecisionQueue> {
+): Promise<ApproverStatus> {
   const now = deps.now();
   const [settings, standIns] = await Promise.all([deps.loadSettings(), deps.standIns.current(now)]);
   const settingsRequirements = [buildDefaultRequirement(settings, [])];
@@ -339,7 +339,7 @@ export async function loadDecisionQueue(
     const additionalApprovers = order.state === 'UNKNOWN' ? 'general' : undefined;
     return {
       order,
-      requirements: findDeciders(
+      requirements: listDecidingRequirements(
         getRequestedRequirements(order, settings),
         settings,
         order,

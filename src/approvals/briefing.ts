@@ -11,7 +11,7 @@ import type { OrderImpact } from '../names/ports.ts';
 import { isPaused } from '../orders/bulk/waves.ts';
 import type { OrdersContext } from '../orders/context.ts';
 import { type Order, WATCH_LIST_TASKS } from '../orders/order.ts';
-import { compareBudgetsOnSendDay, computeCost, pickBudgetedItems } from '../orders/order-budget.ts';
+import { computeCost, getBudgetComparer, pickBudgetedItems } from '../orders/order-budget.ts';
 import type { OrderLogEntry } from '../orders/order-events.ts';
 import { tryBuildStatement } from '../orders/statement.ts';
 import type { Statement } from '../orders/statement-shape.ts';
@@ -69,7 +69,7 @@ export async function loadBriefing(
     isPending ? loadPendingDecision(orders, order) : undefined,
     isPending ? costPromise : undefined,
     costPromise && !isDemoContext(order.account.context)
-      ? compareBudgetsOnSendDay(orders, order)(pickBudgetedItems(order), costPromise)
+      ? getBudgetComparer(orders, order)(pickBudgetedItems(order), costPromise)
       : undefined,
     loadExpiryChange(expiry.findListed, order),
     isPending ? names.impacts.loadForCard(order) : ('none' as const),

@@ -20,13 +20,16 @@ export type ProtectedSettings = Pick<
   'approvers' | 'silentApprovers' | 'approvalsRequired' | 'approvalTasks' | 'allowSelfApproval'
 >;
 
-export interface Rules {
+export interface PolicyAndSettings {
   readonly policy: Policy;
   readonly settings: ProtectedSettings;
 }
 
 /** @param publisher the person who published the policy or changed the settings, if any */
-export function buildCharter({ policy: { version, rules }, settings }: Rules, publisher: string | undefined) {
+export function buildCharter(
+  { policy: { version, rules }, settings }: PolicyAndSettings,
+  publisher: string | undefined,
+) {
   return {
     policy: { version, rules },
     settings: {
@@ -44,7 +47,7 @@ export interface LoggedCharter {
   /** Its index among all events about keys and charters. */
   readonly n: number;
   /** Undefined if its content can't be read. */
-  readonly rules: Rules | undefined;
+  readonly rules: PolicyAndSettings | undefined;
   readonly hash: string;
   readonly publisher: string | undefined;
   readonly signature: Assertion<CharterChallenge>;
@@ -62,7 +65,7 @@ export function formatCharterText(challenge: CharterChallenge): string {
 }
 
 /** The `previous` hash for the next charter. */
-export function hashCharter(last: LoggedCharter | undefined): { readonly previous?: string } {
+export function buildPreviousField(last: LoggedCharter | undefined): { readonly previous?: string } {
   return last === undefined ? {} : { previous: hashJson(last.signature.challenge) };
 }
 
@@ -73,7 +76,7 @@ export type CharterStatus =
       readonly kind: 'invalid';
       readonly problem: CharterProblem;
       /** The last published policy and settings, as far as they can be trusted. */
-      readonly lastRules: Rules;
+      readonly lastRules: PolicyAndSettings;
     };
 
 export interface SigningLog {
@@ -85,7 +88,7 @@ export interface SigningLog {
 /** @param lastValid the result of {@link findLastValidCharter} */
 export function evaluateCharter(
   { keys, charters }: SigningLog,
-  rows: Rules,
+  rows: PolicyAndSettings,
   lastValid: LoggedCharter | undefined,
 ): CharterStatus {
   const newest = charters.at(-1);
@@ -107,7 +110,7 @@ export async function findLastValidCharter(
     if (charter === undefined || charter.rules === undefined) continue;
     const { challenge } = charter.signature;
     if (challenge.charter !== charter.hash || challenge.by === charter.publisher) continue;
-    if (challenge.previous !== hashCharter(charters[index - 1]).previous) continue;
+    if (challenge.previous !== buildPreviousField(charters[index - 1]).previous) continue;
     if (
       charter.botSignature === undefined ||
       botSigner?.verify(formatCharterText(challenge), charter.botSignature) !== true

@@ -76,13 +76,13 @@ interface SigningContext extends OrderSigningDeps {
 export function createOrderSigning(deps: OrderSigningDeps): OrderSigning {
   const context: SigningContext = { ...deps, rings: new WeakMap(), validCharters: new WeakMap() };
   const { trust } = deps;
-  const filterValid: OrderSigning['filterValid'] = async (approvals, subject, ring) =>
+  const filterValidApprovals: OrderSigning['filterValidApprovals'] = async (approvals, subject, ring) =>
     trust === undefined
       ? new Set()
       : (await verifySignedApprovals(approvals, subject, ring, trust.verifier)).valid;
   const findSigners: OrderSigning['findSigners'] = async (approvals, subject) => {
     if (trust === undefined || approvals.every(({ signed }) => signed === undefined)) return new Set();
-    return listSigners(await filterValid(approvals, subject, (await readKeys(context)).ring));
+    return listSigners(await filterValidApprovals(approvals, subject, (await readKeys(context)).ring));
   };
   return {
     trust,
@@ -100,7 +100,7 @@ export function createOrderSigning(deps: OrderSigningDeps): OrderSigning {
     loadSigners: (order, policyVersion) =>
       findSigners(order.approvals, buildSignedSubject(order, policyVersion)),
     findSigners,
-    filterValid,
+    filterValidApprovals,
     loadGuard: (order) => loadGuard(context, order),
   };
 }

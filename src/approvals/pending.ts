@@ -3,7 +3,7 @@ import type { OrdersContext } from '../orders/context.ts';
 import { computeDeadlines } from '../orders/deadlines.ts';
 import { getChosenTime, isRequester, type Order } from '../orders/order.ts';
 import type { Refusal } from '../orders/refusal.ts';
-import { checkApprover, findApprovers } from './approvers.ts';
+import { checkApprover, loadApproverRights } from './approvers.ts';
 import { loadCurrentEvaluation } from './requirements.ts';
 
 /** Changes to a pending order, other than approving or denying it. */
@@ -60,5 +60,5 @@ export async function checkCanAsk(
 ): Promise<Refusal | undefined> {
   if (order.state !== 'PENDING') return { code: 'wrong_state', action: 'asked', state: order.state };
   if (isRequester(order, userId)) return { code: 'own_question' };
-  return checkApprover(await findApprovers(context, order, [userId]), userId, 'ask');
+  return checkApprover(await loadApproverRights(context, order, [userId]), userId, 'ask');
 }

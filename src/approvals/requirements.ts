@@ -25,7 +25,7 @@ import {
   type RuleReference,
 } from '../policy/policy.ts';
 import type { EffectivePolicySource } from '../policy/ports.ts';
-import { type FactOrder, loadRuleFacts } from '../policy/rule-facts.ts';
+import { loadRuleFacts, type PolicyQuery } from '../policy/rule-facts.ts';
 
 export interface RequirementSources {
   readonly loadSettings: () => Promise<TeamSettings>;
@@ -115,11 +115,11 @@ export function getTaskSettings(
 async function buildPolicyQueries(
   { ruleFacts }: RequirementSources,
   order: EvaluationInput,
-): Promise<readonly FactOrder<OrderTaskName>[]> {
-  if (order.task !== 'mandate') return [toFactOrder(order)];
+): Promise<readonly PolicyQuery<OrderTaskName>[]> {
+  if (order.task !== 'mandate') return [toPolicyQuery(order)];
   const names = await ruleFacts.findMatchingNames(order.names);
   const renewal = { ...order, names, task: 'renew', input: { names, period: 1 } } as const;
-  return [toFactOrder(renewal), toFactOrder({ ...order, names })];
+  return [toPolicyQuery(renewal), toPolicyQuery({ ...order, names })];
 }
 
 /** A mandate never allows break glass, and its requirements name its patterns. */
@@ -152,7 +152,7 @@ function requireOtherApprover(
 export function evaluateWithEnvironment(
   policy: EffectivePolicy,
   settings: TeamSettings,
-  order: FactOrder<OrderTaskName>,
+  order: PolicyQuery<OrderTaskName>,
   facts: PolicyFacts,
 ): PolicyEvaluation {
   const evaluation = evaluatePolicy(policy, toPolicySettings(settings, policy), order, facts);
@@ -165,7 +165,7 @@ export function evaluateWithEnvironment(
 /** While no charter is valid, at least one approval must be signed. */
 function addEnvironmentRequirement(
   requirements: Requirements,
-  { task, names }: FactOrder<OrderTaskName>,
+  { task, names }: PolicyQuery<OrderTaskName>,
   settings: TeamSettings,
   { charterProblem }: EffectivePolicy,
 ): Requirements {
@@ -215,7 +215,7 @@ export async function findRefusedNames(
   order: EvaluationInput,
 ): Promise<ReadonlyMap<string, readonly RuleReference[]>> {
   const [settings, policy] = await Promise.all([deps.loadSettings(), deps.policy.current()]);
-  const query = toFactOrder(order);
+  const query = toPolicyQuery(order);
   const facts = await loadRuleFacts(deps, policy.rules, query);
   const { requirements, names } = evaluateWithEnvironment(policy, settings, query, facts);
   const refusingRules = new Set(requirements.refusedBy.map((rule) => JSON.stringify(rule)));
@@ -238,13 +238,13 @@ export async function findRefusingRules(
   deps: RequirementSources,
   order: EvaluationInput & { readonly names: readonly [string] },
 ): Promise<readonly RuleReference[]> {
-  const { facts } = toFactOrder(order);
+  const { facts } = toPolicyQuery(order);
   const { rules } = await deps.policy.current();
   const mayRefuse = rules.some((rule) => rule.decision === 'refuse' && matchesTask(rule, order.task, facts));
   return mayRefuse ? (await evaluateOrder(deps, order)).requirements.refusedBy : [];
 }
 
-export function toFactOrder(order: EvaluationInput): FactOrder<OrderTaskName> {
+export function toPolicyQuery(order: EvaluationInput): PolicyQuery<OrderTaskName> {
   const { task, names, requesterId, input, usesTeamAccount } = order;
   const { effect, risk, nameKind, findCharge } = findTask(task);
   return {
@@ -305,19 +305,19 @@ export async function loadCurrentEvaluation(
 
 /** Evaluates the policy again only for orders that wait for a person or for their scheduled time. */
 export async function loadEvaluation(deps: RequirementSources, order: Order): Promise<CurrentEvaluation> {
-  if (isWaiting(order) || isWaitingForChosenTime(order)) return loadCurrentEvaluation(deps, order);
+  if (isWaitingForPerson(order) || isWaitingForChosenTime(order)) return loadCurrentEvaluation(deps, order);
   const settings = getTaskSettings(order, await deps.loadSettings());
   const requested = getRequestedRequirements(order, settings);
   const { policyVersion } = order;
   return { settings, requirements: requested, requested, policyVersion, decidedBy: [], isStricter: false };
 }
 
-export function isWaiting(order: Order): boolean {
+export function isWaitingForPerson(order: Order): boolean {
   return order.state === 'PENDING' || isPaused(order);
 }
 
 /** If no approval was needed, the approvers in the settings decide. */
-export function findDeciders(
+export function listDecidingRequirements(
   { list }: Requirements,
   settings: TeamSettings,
   order: Order,
@@ -329,12 +329,12 @@ export function findDeciders(
 }
 
 /** If a rule refuses the order now, people who could have approved it when it was requested may deny it. */
-export function findCurrentDeciders(
+export function listCurrentDecidingRequirements(
   { requirements, requested, settings }: CurrentEvaluation,
   order: Order,
   additionalApprovers?: 'general',
 ): readonly Requirement[] {
-  return findDeciders(
+  return listDecidingRequirements(
     requirements.list.length > 0 ? requirements : requested,
     settings,
     order,

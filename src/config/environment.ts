@@ -2,10 +2,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { CronExpressionParser } from 'cron-parser';
 import { z } from 'zod';
-import { FINGERPRINT } from '../approvals/signing/public-key.ts';
-import { readLedgerKey } from '../ledger/key.ts';
+import { FINGERPRINT_PATTERN } from '../approvals/signing/public-key.ts';
+import { parseLedgerKey } from '../ledger/key.ts';
 import { parseDuration } from '../lib/duration.ts';
-import { editDistance } from '../lib/edit-distance.ts';
+import { computeEditDistance } from '../lib/edit-distance.ts';
 import { getCurrencyDecimals } from '../money/amount.ts';
 import { DEFAULT_APPROVAL_TASKS, ORDER_TASK_NAMES } from '../orders/order.ts';
 import { parseDnsServers } from '../registry/dns/servers.ts';
@@ -286,7 +286,7 @@ const webhookSecretSchema = z
 
 const ledgerKeySchema = z.string().transform((text, context) => {
   try {
-    return readLedgerKey(new Secret(text));
+    return parseLedgerKey(new Secret(text));
   } catch {
     context.addIssue({ code: 'custom', message: 'must be an Ed25519 key (PKCS #8, DER) in base64' });
     return z.NEVER;
@@ -313,7 +313,7 @@ const environmentSchema = z.object({
     .string()
     .transform(splitList)
     .refine(
-      (roots) => roots.every((root) => FINGERPRINT.test(root)),
+      (roots) => roots.every((root) => FINGERPRINT_PATTERN.test(root)),
       'must be passkey fingerprints (SHA256:…), separated by commas',
     )
     .default([]),
@@ -499,7 +499,7 @@ function findTypos(env: Environment): readonly (readonly [name: string, suggesti
 function isSimilar(name: string, known: string): boolean {
   const words = name.split('_');
   const isMissingWords = words.length > 1 && words.every((word) => known.split('_').includes(word));
-  return isMissingWords || editDistance(name, known) <= Math.max(1, Math.floor(known.length / 6));
+  return isMissingWords || computeEditDistance(name, known) <= Math.max(1, Math.floor(known.length / 6));
 }
 
 function collectProblems(values: VariableValues, issues: readonly z.core.$ZodIssue[]): Problems {

@@ -1,5 +1,5 @@
 import type { ExpirySource } from '../names/dates.ts';
-import { expiryDay, shiftDay } from './days.ts';
+import { getExpiryDay, shiftDay } from './days.ts';
 
 export interface CalendarName {
   readonly name: string;
@@ -9,15 +9,15 @@ export interface CalendarName {
   readonly hasMandate?: boolean | undefined;
 }
 
-export interface CalendarFormat {
+export interface CalendarFeedOptions {
   readonly now: Date;
   /** IANA time zone that determines the day of an expiry. */
   readonly timeZone: string;
   /** Injected, because texts belong to the views. */
-  readonly formatEvent: (name: CalendarName) => CalendarText;
+  readonly formatEvent: (name: CalendarName) => EventText;
 }
 
-export interface CalendarText {
+export interface EventText {
   readonly summary: string;
   readonly description: string;
 }
@@ -29,9 +29,9 @@ const MAX_LINE_OCTETS = 75;
  * UID, so calendars move it after a renewal.
  * @returns the feed in chunks, so that a long list isn't kept in memory
  */
-export async function* calendarFeed(
+export async function* streamCalendarFeed(
   names: Iterable<CalendarName> | AsyncIterable<CalendarName>,
-  options: CalendarFormat,
+  options: CalendarFeedOptions,
 ): AsyncGenerator<string> {
   yield joinContentLines([
     'BEGIN:VCALENDAR',
@@ -48,9 +48,9 @@ export async function* calendarFeed(
   yield joinContentLines(['END:VCALENDAR']);
 }
 
-function formatCalendarEvent(calendarName: CalendarName, options: CalendarFormat): string {
+function formatCalendarEvent(calendarName: CalendarName, options: CalendarFeedOptions): string {
   const { name, expiresAt, source } = calendarName;
-  const day = expiryDay(expiresAt, source, options.timeZone);
+  const day = getExpiryDay(expiresAt, source, options.timeZone);
   const { summary, description } = options.formatEvent(calendarName);
   return joinContentLines([
     'BEGIN:VEVENT',

@@ -24,7 +24,7 @@ const MAX_OFFSET_HOURS = 16;
  * are slightly too wide; `planReminders` makes the exact decision. Names with a known deletion date are found
  * separately.
  */
-export function candidateRanges(options: ReminderSchedule): CandidateRange[] {
+export function listCandidateRanges(options: ReminderSchedule): CandidateRange[] {
   const thresholds = options.thresholds.toSorted((a, b) => a - b);
   const addDays = (days: number) => new Date(options.now.getTime() + days * DAY_MS);
   const today = formatCalendarDay(options.now, options.timeZone);

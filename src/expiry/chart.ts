@@ -11,12 +11,12 @@ const MONTH_COUNT = 12;
 const monthFormat = new Intl.DateTimeFormat('en-US', { month: 'short', year: 'numeric', timeZone: 'UTC' });
 
 /** @param month YYYY-MM */
-export function shortMonth(month: string): string {
+export function formatShortMonth(month: string): string {
   return monthFormat.format(new Date(`${month}-01T00:00:00Z`));
 }
 
 /** Returns the current month and the next eleven, as YYYY-MM. */
-export function nextTwelveMonths(now: Date, timeZone: string): string[] {
+export function listNextTwelveMonths(now: Date, timeZone: string): string[] {
   const [year = 0, month = 1] = formatCalendarDay(now, timeZone).split('-').map(Number);
   return Array.from({ length: MONTH_COUNT }, (_, index) =>
     new Date(Date.UTC(year, month - 1 + index)).toISOString().slice(0, 7),
@@ -24,15 +24,15 @@ export function nextTwelveMonths(now: Date, timeZone: string): string[] {
 }
 
 /** @param counts the number of names that expire in each month (YYYY-MM); later months are ignored */
-export function renewalsByMonth(
+export function buildMonthCounts(
   counts: Iterable<readonly [month: string, count: number]>,
   now: Date,
   timeZone: string,
 ): MonthCount[] {
-  const months = new Map(nextTwelveMonths(now, timeZone).map((month) => [month, 0]));
+  const months = new Map(listNextTwelveMonths(now, timeZone).map((month) => [month, 0]));
   for (const [month, count] of counts) {
     const previous = months.get(month);
     if (previous !== undefined) months.set(month, previous + count);
   }
-  return [...months].map(([month, count]) => ({ month, label: shortMonth(month), count }));
+  return [...months].map(([month, count]) => ({ month, label: formatShortMonth(month), count }));
 }

@@ -1,7 +1,7 @@
 import type { Vault } from '../accounts/vault.ts';
 import type { TeamSettings } from '../config/environment.ts';
 import type { NamesContext } from '../names/context.ts';
-import type { CalendarFormat, CalendarName } from './calendar.ts';
+import type { CalendarFeedOptions, CalendarName } from './calendar.ts';
 import type { FeedStore, ReminderStore, WatchListStore } from './ports.ts';
 
 export interface ExpiryContext extends NamesContext {
@@ -12,7 +12,7 @@ export interface ExpiryContext extends NamesContext {
   readonly teamId: string;
   /** The public URL of the bot's HTTP server, without a trailing slash. */
   readonly publicUrl: string;
-  readonly formatEvent: CalendarFormat['formatEvent'];
+  readonly formatEvent: CalendarFeedOptions['formatEvent'];
   /** The loaded function tells whether a mandate will renew a name at its expiry. */
   readonly loadMandateCheck: () => Promise<(name: CalendarName) => boolean>;
   readonly settings: () => Promise<TeamSettings>;

@@ -19,7 +19,7 @@ export function shiftDay(day: Day, days: number): Day {
  * @param expiresAt midnight UTC if only a day is known; that day is then shown in every time zone
  * @param timeZone IANA name
  */
-export function expiryDay(expiresAt: Date, source: ExpirySource, timeZone: string): Day {
+export function getExpiryDay(expiresAt: Date, source: ExpirySource, timeZone: string): Day {
   return source === 'person' || source === 'whois'
     ? getUtcDay(expiresAt)
     : formatCalendarDay(expiresAt, timeZone);

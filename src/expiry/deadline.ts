@@ -43,7 +43,7 @@ export function isRenewable(phase: LifecyclePhase): boolean {
  * Tasks that can save a name. A name that is only assumed to be deleted has most likely auto-renewed, so it
  * can be renewed. A restore is offered too, to be safe.
  */
-export function renewalOptions({
+export function getRenewalOptions({
   action,
   phase,
 }: {

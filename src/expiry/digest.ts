@@ -3,15 +3,20 @@ import { groupBy, splitIntoChunks } from '../lib/collections.ts';
 import { DAY_MS, MINUTE_MS, WEEK_MS } from '../lib/duration.ts';
 import { RENEWAL_DISPUTE_DAYS } from '../names/dates.ts';
 import { getUtcDay } from '../zones/calendar-day.ts';
-import { type CandidateRange, candidateRanges } from './candidates.ts';
-import { renewalsByMonth } from './chart.ts';
+import { type CandidateRange, listCandidateRanges } from './candidates.ts';
+import { buildMonthCounts } from './chart.ts';
 import { type Day, getEffectiveExpiry } from './days.ts';
-import { DISPUTED_CODE, isDisputeCode, MARKS_AFTER_EXPIRY, MAX_DAYS_AFTER_EXPIRY } from './marks.ts';
-import { buildOwnerDayKey, isUnanswered } from './owner-question.ts';
+import {
+  isDisputeThreshold,
+  MARKS_AFTER_EXPIRY,
+  MAX_DAYS_AFTER_EXPIRY,
+  MIN_DISPUTE_THRESHOLD,
+} from './marks.ts';
+import { buildOwnerDayKey, isQuestionUnanswered } from './owner-question.ts';
 import {
   compareUrgency,
   type DueReminder,
-  dueReminders,
+  findDueReminders,
   planReminders,
   type ReminderSchedule,
 } from './plan.ts';
@@ -24,7 +29,7 @@ import {
   type WatchedReminder,
   type WatchListStore,
 } from './ports.ts';
-import { lastScheduled } from './schedule.ts';
+import { findLastScheduledTime } from './schedule.ts';
 
 /*
  * Before a digest is posted, its reminders are claimed in batches and assigned to messages. So any process
@@ -50,7 +55,7 @@ export async function openDigest({
 }): Promise<void> {
   const { reminderChannel, reminderCron, reminderTimezone } = await settings();
   if (reminderChannel === undefined) return;
-  const scheduledFor = lastScheduled(reminderCron, reminderTimezone, now());
+  const scheduledFor = findLastScheduledTime(reminderCron, reminderTimezone, now());
   await reminders.openDigest(scheduledFor.toISOString(), now());
 }
 
@@ -91,7 +96,7 @@ export async function claimNextBatch(
   ]);
   if (unsent.length > 0)
     return { planned: unsent, hasMoreNames: due.length > 0, hasMoreDisputed: disputed.length > 0 };
-  const claimTime = nextClaimAt(claimedAt, options);
+  const claimTime = computeNextClaimTime(claimedAt, options);
   if (claimTime === undefined) {
     await reminders.releaseClaims(digestId);
     return undefined;
@@ -113,7 +118,7 @@ export async function claimNextBatch(
 }
 
 /** @returns undefined if it is too late for this digest */
-export function nextClaimAt(
+export function computeNextClaimTime(
   claimedAt: Date | undefined,
   { now, collectMs }: Pick<DigestSchedule, 'now' | 'collectMs'>,
 ): Date | undefined {
@@ -124,7 +129,7 @@ export function nextClaimAt(
   return now.getTime() - nextTime.getTime() > LATE_CLAIM_WINDOW_MS ? undefined : nextTime;
 }
 
-export interface DueReminders {
+export interface RemainingReminders {
   /** Most urgent first. */
   readonly due: readonly DuePlannedReminder[];
   /** Renewals that the registry doesn't show. */
@@ -132,14 +137,14 @@ export interface DueReminders {
 }
 
 /** Releases the claims of names that were renewed, snoozed or decided after the claim. */
-export async function dropOutdated(
+export async function dropOutdatedReminders(
   reminders: ReminderStore,
   digestId: string,
   planned: readonly PlannedReminder[],
   options: ReminderSchedule,
-): Promise<DueReminders> {
-  const disputed = planned.filter(({ key }) => isDisputeCode(key.threshold));
-  const expiring = planned.filter(({ key }) => !isDisputeCode(key.threshold));
+): Promise<RemainingReminders> {
+  const disputed = planned.filter(({ key }) => isDisputeThreshold(key.threshold));
+  const expiring = planned.filter(({ key }) => !isDisputeThreshold(key.threshold));
   const due = filterStillDue(expiring, options);
   const stillDue = new Set(due.map(({ watched }) => watched));
   const outdatedKeys = expiring.filter((reminder) => !stillDue.has(reminder)).map(({ key }) => key);
@@ -165,7 +170,7 @@ export interface DigestMessage {
 
 /** Groups one destination's reminders into messages. Existing messages come first. */
 export function assignMessages(
-  { due, disputed }: DueReminders,
+  { due, disputed }: RemainingReminders,
   parsePart: (purpose: string) => number,
 ): DigestMessage[] {
   const allReminders = [...disputed, ...due.map(({ watched }) => watched)];
@@ -205,7 +210,8 @@ export function toClaim(
       watched.channel === undefined && owner !== undefined ? buildOwnerDayKey(owner, schedule.day) : '',
     // Anyone may set a name's channel or owner, so neither must hide a name that is about to be lost.
     isCopied:
-      destination !== DEFAULT_DESTINATION && (isLast || isUnanswered(watched, { end, threshold }, schedule)),
+      destination !== DEFAULT_DESTINATION &&
+      (isLast || isQuestionUnanswered(watched, { end, threshold }, schedule)),
     lastReminderPhase: isLast ? phase : undefined,
   };
 }
@@ -217,7 +223,7 @@ export async function collectDue(
 ): Promise<{ readonly due: readonly DueWatchedReminder[]; readonly hasMore: boolean }> {
   const dueByName = new Map<string, DueWatchedReminder>();
   const addBatch = (batch: readonly WatchedReminder[]) => {
-    for (const reminder of dueReminders(batch, options)) dueByName.set(reminder.name, reminder);
+    for (const reminder of findDueReminders(batch, options)) dueByName.set(reminder.name, reminder);
     return dueByName.size > MAX_BATCH_NAMES;
   };
   const toResult = (hasMore: boolean) => ({
@@ -228,7 +234,7 @@ export async function collectDue(
   const since = new Date(options.now.getTime() - MAX_DAYS_AFTER_EXPIRY * DAY_MS);
   for await (const batch of reminders.streamDeletedCandidates(since))
     if (addBatch(batch)) return toResult(true);
-  const ranges = candidateRanges(options).toSorted((a, b) => getUrgency(a) - getUrgency(b));
+  const ranges = listCandidateRanges(options).toSorted((a, b) => getUrgency(a) - getUrgency(b));
   for await (const batch of reminders.streamCandidates(ranges)) if (addBatch(batch)) return toResult(true);
   return toResult(false);
 }
@@ -246,7 +252,7 @@ function createDisputeClaim({ name, expiry, renewed, addedAt }: WatchedDomain, n
   return {
     name,
     expiry: day,
-    threshold: DISPUTED_CODE + weeks,
+    threshold: MIN_DISPUTE_THRESHOLD + weeks,
     destination: DEFAULT_DESTINATION,
     purpose: '',
     isCopied: false,
@@ -255,7 +261,7 @@ function createDisputeClaim({ name, expiry, renewed, addedAt }: WatchedDomain, n
 }
 
 /** @returns undefined if neither a date nor a deletion is known */
-export function toReminder(
+export function toWatchedReminder(
   domain: WatchedDomain,
   thresholds: readonly number[],
 ): WatchedReminder | undefined {
@@ -284,7 +290,7 @@ export async function loadChart(
   countByMonth: WatchListStore['countByMonth'],
   { now, timeZone }: ReminderSchedule,
 ) {
-  const months = renewalsByMonth(
+  const months = buildMonthCounts(
     await countByMonth(now, new Date(now.getTime() + 366 * DAY_MS), timeZone),
     now,
     timeZone,

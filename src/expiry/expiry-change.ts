@@ -9,11 +9,11 @@ import type { ListedName } from './expiry.ts';
 export type ExpiryChange =
   | {
       readonly task: 'renew';
-      readonly listed: ListedName | undefined;
+      readonly listedName: ListedName | undefined;
       /** After the renewal; undefined if the current expiry is unknown. */
       readonly renewedUntil: Day | undefined;
     }
-  | { readonly task: 'create' | 'restore'; readonly listed: ListedName };
+  | { readonly task: 'create' | 'restore'; readonly listedName: ListedName };
 
 /** Loads the dates for the card of a pending live order for one name. Returns undefined for other orders. */
 export async function loadExpiryChange(
@@ -24,8 +24,8 @@ export async function loadExpiryChange(
   if (state !== 'PENDING' || isDemoContext(account.context)) return undefined;
   if (item === undefined || otherItems.length > 0) return undefined;
   if (task !== 'renew' && task !== 'restore' && task !== 'create') return undefined;
-  const listed = await findListed(item.name);
-  if (task !== 'renew') return listed && { task, listed };
-  const day = listed?.day && new Date(listed.day);
-  return { task, listed, renewedUntil: day && getUtcDay(addYears(day, readPeriod(input) ?? 1)) };
+  const listedName = await findListed(item.name);
+  if (task !== 'renew') return listedName && { task, listedName };
+  const day = listedName?.day && new Date(listedName.day);
+  return { task, listedName, renewedUntil: day && getUtcDay(addYears(day, readPeriod(input) ?? 1)) };
 }

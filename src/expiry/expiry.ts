@@ -6,13 +6,13 @@ import type { Order } from '../orders/order.ts';
 import { formatCalendarDay } from '../zones/calendar-day.ts';
 import { computeLifecycle, isDeletionAssumed, type LifecycleDates } from '../zones/lifecycle.ts';
 import { findZoneProfile } from '../zones/rules.ts';
-import { type MonthCount, renewalsByMonth } from './chart.ts';
+import { buildMonthCounts, type MonthCount } from './chart.ts';
 import type { ExpiryContext } from './context.ts';
-import { type Day, daysBetween, expiryDay } from './days.ts';
+import { type Day, daysBetween, getExpiryDay } from './days.ts';
 import { canBeSaved, compareDeadlines, type Deadline, findDeadline, isRenewable } from './deadline.ts';
 import { getFeedUrl, openFeed } from './feed.ts';
 import type { ImportReport } from './import.ts';
-import { isDisputeCode } from './marks.ts';
+import { isDisputeThreshold } from './marks.ts';
 import {
   DEFAULT_DESTINATION,
   type Destination,
@@ -56,7 +56,7 @@ export function createExpiry(context: ExpiryContext) {
         lookUpWatched(context, added.name, timeoutMs),
         lookUpWatched(context, added.name, timeoutMs, lookUpMissingDns),
       ]);
-      return actions.readAdded(context, added);
+      return actions.loadAddedName(context, added);
     },
     /** @param list the parsed list, or text that is known to be valid */
     async importNames(
@@ -98,7 +98,7 @@ export function createExpiry(context: ExpiryContext) {
     loadNextExpiring: (limit: number) => loadNextExpiring(context, limit),
     async countRenewalsByMonth(): Promise<readonly MonthCount[]> {
       const [timeZone, now] = [await loadTimeZone(context), context.now()];
-      return renewalsByMonth(await watchList.countByMonth(now, addDays(now, 366), timeZone), now, timeZone);
+      return buildMonthCounts(await watchList.countByMonth(now, addDays(now, 366), timeZone), now, timeZone);
     },
     getFeedUrl: (userId: string, reset: boolean) => getFeedUrl(context, userId, reset),
     /** @returns undefined for an unknown token */
@@ -140,7 +140,7 @@ async function lookUpWatched(
 function toListedName(domain: WatchedDomain, now: Date, timeZone: string): ListedName {
   const dates = toLifecycleDates(domain);
   if (dates === undefined) return { domain, day: undefined, daysLeft: undefined, deadline: undefined };
-  const day = expiryDay(dates.expiresAt, domain.expiry?.source ?? 'rdap', timeZone);
+  const day = getExpiryDay(dates.expiresAt, domain.expiry?.source ?? 'rdap', timeZone);
   const daysLeft = daysBetween(formatCalendarDay(now, timeZone), day);
   const lifecycle = computeLifecycle(findZoneProfile(domain.name), dates, now, timeZone);
   const { phase, lastSafeDay } = lifecycle.current;
@@ -199,7 +199,7 @@ async function listRenewable(
 ): Promise<readonly ListedName[]> {
   const claimedKeys = await context.reminders.listReminderKeys(digestId, destination);
   // A renewal that the registry doesn't show yet must not be paid twice.
-  const dueKeys = claimedKeys.filter(({ threshold }) => !isDisputeCode(threshold));
+  const dueKeys = claimedKeys.filter(({ threshold }) => !isDisputeThreshold(threshold));
   const claimedDays = new Map(dueKeys.map(({ name, expiry }) => [name, expiry]));
   const candidates = await filterRenewable(context, [...claimedDays.keys()]);
   return candidates.filter(({ domain }) => hasSameExpiry(domain, claimedDays.get(domain.name)));

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { UnknownKeyError, VaultError } from '../accounts/vault.ts';
 import { DAY_MS } from '../lib/duration.ts';
 import { Secret } from '../service/secret.ts';
-import { type CalendarName, calendarFeed } from './calendar.ts';
+import { type CalendarName, streamCalendarFeed } from './calendar.ts';
 import type { ExpiryContext } from './context.ts';
 import { MAX_DAYS_AFTER_EXPIRY } from './marks.ts';
 import type { FeedRecord } from './ports.ts';
@@ -48,7 +48,7 @@ export async function openFeed(
   const names = context.watchList.streamCalendarNames(
     new Date(now.getTime() - MAX_DAYS_AFTER_EXPIRY * DAY_MS),
   );
-  return calendarFeed(markNamesWithMandate(names, hasMandate), {
+  return streamCalendarFeed(markNamesWithMandate(names, hasMandate), {
     now,
     timeZone,
     formatEvent: context.formatEvent,

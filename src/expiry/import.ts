@@ -1,10 +1,10 @@
 import {
   type CsvIssue,
   type CsvRecord,
+  DELIMITER_LINE,
   hasExtraCells,
   iterateWithPauses,
   readCsv,
-  SEPARATOR_LINE,
 } from '../lib/csv.ts';
 import { findColumn, isHeading } from '../lib/csv-headings.ts';
 import { type DateIssue, parseEnteredDate } from '../lib/entered-date.ts';
@@ -26,13 +26,13 @@ export interface RejectedLine {
   readonly issue: LineIssue;
 }
 
-export interface NameIssue {
+export interface InvalidNameIssue {
   readonly code: 'invalid_name';
   readonly issue: ZoneIssue;
 }
 
 export type LineIssue =
-  | NameIssue
+  | InvalidNameIssue
   | DateIssue
   | { readonly code: 'open_quote' | 'too_many_cells' }
   /** An earlier line has the same name with a different date. */
@@ -76,10 +76,12 @@ interface ImportLine {
  * with `#` are also ignored.
  * @param text with any line endings
  */
-export async function parseImport(text: string): Promise<ImportReport | { readonly issue: ListIssue }> {
+export async function parseWatchListImport(
+  text: string,
+): Promise<ImportReport | { readonly issue: ListIssue }> {
   const lines = text.replace(/^\ufeff/, '').split(/\r\n|\n|\r/);
   const isSkipped = (line: string) => line.trim() === '' || line.trim().startsWith('#');
-  const start = lines.findIndex((line) => !isSkipped(line) && !SEPARATOR_LINE.test(line));
+  const start = lines.findIndex((line) => !isSkipped(line) && !DELIMITER_LINE.test(line));
   const firstCells = splitAtSeparators(lines[start] ?? '');
   if (firstCells.some(isHeading)) {
     const linesAbove = lines.slice(0, start).map((line) => (line.trim().startsWith('#') ? '' : line));
@@ -180,7 +182,7 @@ function parseCells({
 }: {
   readonly name: string;
   readonly date: string;
-}): ParseResult<ImportedName, NameIssue | DateIssue> {
+}): ParseResult<ImportedName, InvalidNameIssue | DateIssue> {
   const name = parseRegistrableName(nameText);
   if (!name.ok) return name;
   if (dateText === '') return { ok: true, value: { name: name.value.ascii } };
@@ -201,7 +203,7 @@ export type NamesToWatchProblem =
 const MAX_WATCHED_AT_ONCE = 50;
 
 /** Parses the words of a command: names, or one name and a date. */
-export function readNamesToWatch(
+export function parseNamesToWatch(
   words: readonly string[],
 ): NamesToWatch | { readonly problem: NamesToWatchProblem } {
   const items = words.flatMap((word) => word.split(/[,;]+/)).filter((item) => item !== '');
@@ -221,15 +223,15 @@ export function readNamesToWatch(
 }
 
 /** Parses a name that can be registered, and therefore watched. */
-export function parseRegistrableName(text: string): ParseResult<DomainName, NameIssue> {
-  const name = readName(text);
+export function parseRegistrableName(text: string): ParseResult<DomainName, InvalidNameIssue> {
+  const name = parseName(text);
   if (!name.ok) return name;
   const [issue] = checkRegistrable(name.value);
   return issue === undefined ? name : { ok: false, issue: { code: 'invalid_name', issue } };
 }
 
 /** Parses a name without checking its zone's rules. */
-export function readName(text: string): ParseResult<DomainName, NameIssue> {
+export function parseName(text: string): ParseResult<DomainName, InvalidNameIssue> {
   const name = parseDomainName(text);
   return name.ok ? name : { ok: false, issue: { code: 'invalid_name', issue: name.issue } };
 }

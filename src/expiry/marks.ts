@@ -18,10 +18,10 @@ export interface Mark {
  * The threshold of a renewal that the registry doesn't show is this number plus the weeks since the renewal.
  * It is above all other thresholds, so it doesn't suppress their reminders.
  */
-export const DISPUTED_CODE = 100_000;
+export const MIN_DISPUTE_THRESHOLD = 100_000;
 
-export function isDisputeCode(threshold: number): boolean {
-  return threshold >= DISPUTED_CODE;
+export function isDisputeThreshold(threshold: number): boolean {
+  return threshold >= MIN_DISPUTE_THRESHOLD;
 }
 
 /** One mark at the start of each phase, and more while the name can still be saved. */

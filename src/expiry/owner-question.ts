@@ -6,12 +6,12 @@ import { findCurrentQuestion, getExpiry, getOwnerAnswer, type OwnedName } from '
 import { formatCalendarDay, getUtcDay } from '../zones/calendar-day.ts';
 import { computeLifecycle } from '../zones/lifecycle.ts';
 import { findZoneProfile } from '../zones/rules.ts';
-import { type Day, daysBetween, expiryDay } from './days.ts';
+import { type Day, daysBetween, getExpiryDay } from './days.ts';
 import { isSavablePhase } from './deadline.ts';
 import { MAX_DAYS_AFTER_EXPIRY } from './marks.ts';
 import type { ReminderSchedule } from './plan.ts';
 import type { ReminderStore, WatchedDomain } from './ports.ts';
-import { lastScheduled } from './schedule.ts';
+import { findLastScheduledTime } from './schedule.ts';
 
 /** Identifies an owner's messages of one day. The first message starts a thread for the others. */
 export function buildOwnerDayKey(owner: string, day: Day): string {
@@ -28,7 +28,7 @@ export function findMessageDay(
   { reminderCron, reminderTimezone }: TeamSettings,
   now: Date,
 ): { readonly scheduled: Date; readonly day: Day } {
-  const scheduled = lastScheduled(reminderCron, reminderTimezone, now);
+  const scheduled = findLastScheduledTime(reminderCron, reminderTimezone, now);
   return { scheduled, day: formatCalendarDay(scheduled, reminderTimezone) };
 }
 
@@ -53,11 +53,11 @@ export function needsOwnerQuestion(
 }
 
 function countDaysLeft(end: Date, source: ExpirySource, now: Date, timeZone: string): number {
-  return daysBetween(formatCalendarDay(now, timeZone), expiryDay(end, source, timeZone));
+  return daysBetween(formatCalendarDay(now, timeZone), getExpiryDay(end, source, timeZone));
 }
 
 /** Whether the owner was asked at an earlier threshold and hasn't answered. */
-export function isUnanswered(
+export function isQuestionUnanswered(
   name: OwnedName & { readonly source: ExpirySource },
   { end, threshold }: { readonly end: Date; readonly threshold: number },
   { thresholds, timeZone }: ReminderSchedule,
@@ -123,7 +123,7 @@ export type AnswerIssue = { readonly code: 'not_owner' | 'question_over' | 'kept
  * A name can be handed over even after its owner decided to keep it.
  * @returns why the person can't answer the question about the name; undefined if they can
  */
-export function findAnswerRefusal(
+export function checkAnswer(
   domain: WatchedDomain,
   userId: string,
   kind: 'name_kept' | 'name_handed_over',

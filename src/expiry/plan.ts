@@ -9,7 +9,7 @@ import {
   type LifecyclePhase,
 } from '../zones/lifecycle.ts';
 import { findZoneProfile } from '../zones/rules.ts';
-import { type Day, daysBetween, expiryDay, getEffectiveExpiry, shiftDay } from './days.ts';
+import { type Day, daysBetween, getEffectiveExpiry, getExpiryDay, shiftDay } from './days.ts';
 import { MARKS_AFTER_EXPIRY, MAX_DAYS_AFTER_EXPIRY } from './marks.ts';
 
 /**
@@ -47,7 +47,7 @@ export interface DueReminder<Watched extends WatchedName = WatchedName> {
   /** Days before the expiry, or a negative number for a mark after it ({@link MARKS_AFTER_EXPIRY}). */
   readonly threshold: number;
   readonly expiryDay: Day;
-  /** Calendar days to {@link expiryDay}; negative after it. */
+  /** Calendar days to {@link getExpiryDay}; negative after it. */
   readonly daysLeft: number;
   /** Whether it is the smallest threshold before the expiry. If so, the digest names who registered it. */
   readonly isLastThreshold: boolean;
@@ -84,11 +84,11 @@ export function planReminders<Watched extends WatchedName>(
   watched: Iterable<Watched>,
   options: ReminderSchedule,
 ): DueReminder<Watched>[] {
-  return [...dueReminders(watched, options)].sort(compareUrgency);
+  return [...findDueReminders(watched, options)].sort(compareUrgency);
 }
 
 /** Like {@link planReminders}, but in the order of `watched`, for lists that are read in batches. */
-export function* dueReminders<Watched extends WatchedName>(
+export function* findDueReminders<Watched extends WatchedName>(
   watched: Iterable<Watched>,
   options: ReminderSchedule,
 ): Generator<DueReminder<Watched>> {
@@ -116,7 +116,7 @@ function planReminder<Watched extends WatchedName>(
   const expiresAt = getEffectiveExpiry(watched);
   const isRenewed = expiresAt > watched.expiresAt;
   const source = isRenewed ? 'order' : watched.source;
-  const shownExpiryDay = expiryDay(expiresAt, source, timeZone);
+  const shownExpiryDay = getExpiryDay(expiresAt, source, timeZone);
   const daysLeft = daysBetween(today, shownExpiryDay);
   const deletedAt =
     !isRenewed && watched.deletedAt && watched.deletedAt <= now ? watched.deletedAt : undefined;

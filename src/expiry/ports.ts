@@ -54,7 +54,7 @@ export interface ListCounts {
 
 /** Names that will lapse aren't counted, because they need no owner. */
 export interface OwnerlessCounts {
-  readonly none: number;
+  readonly withoutOwner: number;
   /** Names whose owner has left. */
   readonly ownerLeft: number;
 }
@@ -223,12 +223,12 @@ export interface DigestReply extends DigestPart {
 
 export interface DigestHead extends DigestPart {
   /** All due reminders. Those that aren't in `reminders` follow in the thread. */
-  readonly all: readonly DueReminder<WatchedReminder>[];
+  readonly allDue: readonly DueReminder<WatchedReminder>[];
   readonly total: number;
   /** Whether more names or disputed renewals follow. */
   readonly hasMore: boolean;
   /** Names without an owner, mandate or order: they are lost unless someone acts. */
-  readonly uncovered: readonly string[];
+  readonly uncoveredNames: readonly string[];
   /** Number of watched names without a date, which get no reminders. */
   readonly undated: number;
   /** Number of watched names that need an owner; undefined outside the reminder channel. */

@@ -14,7 +14,7 @@ import {
  * @param timeZone IANA name
  * @throws Error for an invalid expression
  */
-export function lastScheduled(cron: string, timeZone: string, now: Date): Date {
+export function findLastScheduledTime(cron: string, timeZone: string, now: Date): Date {
   // Local times are passed as if they were UTC, because the library mishandles clock changes.
   const currentDate = new Date(getLatestLocalTime(now, timeZone).getTime() + MINUTE_MS);
   const times = CronExpressionParser.parse(cron, { currentDate, tz: 'UTC' });
@@ -24,7 +24,7 @@ export function lastScheduled(cron: string, timeZone: string, now: Date): Date {
   }
 }
 
-export function nextScheduled(cron: string, timeZone: string, after: Date): Date {
+export function findNextScheduledTime(cron: string, timeZone: string, after: Date): Date {
   const times = CronExpressionParser.parse(cron, { currentDate: toLocalTime(after, timeZone), tz: 'UTC' });
   for (;;) {
     const time = resolveLocalTime(times.next().toDate(), timeZone);
@@ -33,7 +33,7 @@ export function nextScheduled(cron: string, timeZone: string, after: Date): Date
 }
 
 /** @returns the day as YYYY-MM-DD; undefined if nothing was scheduled this month yet */
-export function lastScheduledThisMonth(cron: string, timeZone: string, now: Date): string | undefined {
-  const day = formatCalendarDay(lastScheduled(cron, timeZone, now), timeZone);
+export function findLastScheduledDayThisMonth(cron: string, timeZone: string, now: Date): string | undefined {
+  const day = formatCalendarDay(findLastScheduledTime(cron, timeZone, now), timeZone);
   return day.slice(0, 7) === formatCalendarDay(now, timeZone).slice(0, 7) ? day : undefined;
 }

@@ -21,7 +21,7 @@ export async function updateWatchList(
   if (item?.state !== 'SUCCEEDED') return undefined;
   const now = clock();
   const isUpdated = await watchList.updateAfterOrder(order.id, n, now, (domain) =>
-    applySuccess(order, item, domain, now),
+    buildWatchListChange(order, item, domain, now),
   );
   return isUpdated ? item.name : undefined;
 }
@@ -31,7 +31,7 @@ export async function updateWatchList(
  * and a deletion starts the periods in which it can be restored.
  * @returns undefined if nothing changes, as for demo names, and for deletions and restores of unwatched names
  */
-export function applySuccess(
+export function buildWatchListChange(
   order: Order,
   item: Pick<OrderItem, 'name' | 'sentAt' | 'answeredAt' | 'input'>,
   domain: WatchedDomain | undefined,

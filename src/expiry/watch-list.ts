@@ -12,13 +12,18 @@ import {
 import type { EditResult } from '../names/protected-changes.ts';
 import type { MessagePlace } from '../outbox/notifications.ts';
 import type { ExpiryContext } from './context.ts';
-import { type ImportReport, type NameIssue, parseImport, parseRegistrableName } from './import.ts';
-import { type AnswerIssue, buildOwnerDayKey, findAnswerRefusal, findMessageDay } from './owner-question.ts';
+import {
+  type ImportReport,
+  type InvalidNameIssue,
+  parseRegistrableName,
+  parseWatchListImport,
+} from './import.ts';
+import { type AnswerIssue, buildOwnerDayKey, checkAnswer, findMessageDay } from './owner-question.ts';
 import { computeSnoozeEnd } from './plan.ts';
 import type { WatchedDomain } from './ports.ts';
 
 export type WatchRefusal =
-  | NameIssue
+  | InvalidNameIssue
   | DateIssue
   | { readonly code: 'not_watched'; readonly name: string }
   | { readonly code: 'removed_meanwhile' }
@@ -118,7 +123,7 @@ export async function addName(
 }
 
 /** Reads the name after its lookup. The given date is used only if the registry and orders have none. */
-export async function readAdded(
+export async function loadAddedName(
   { watchList }: Pick<ExpiryContext, 'watchList'>,
   { name, wasWatched, givenDate, proposal }: AddedName,
 ): Promise<AddNameOutcome> {
@@ -158,7 +163,7 @@ export async function importNames(
   saveChanges: SaveChanges,
   progress: (done: number, total: number) => Promise<void>,
 ): Promise<ImportSummary> {
-  const report = typeof list === 'string' ? await parseImport(list) : list;
+  const report = typeof list === 'string' ? await parseWatchListImport(list) : list;
   if ('issue' in report) throw new Error(`the list can’t be read: ${report.issue.code}`);
   const { accepted: parsed, rejected, duplicates, ...headings } = report;
   const now = context.now();
@@ -199,11 +204,11 @@ export async function importNames(
   }
   const result = dateChanges.length === 0 ? NO_CHANGES : await saveChanges(dateChanges);
   // On a conflict, the known dates are kept.
-  const { changed, proposal } = typeof result === 'string' ? NO_CHANGES : result;
-  const changedCount = changed.length + (proposal?.payload.names.length ?? 0);
+  const { changedNames, proposal } = typeof result === 'string' ? NO_CHANGES : result;
+  const changedCount = changedNames.length + (proposal?.payload.names.length ?? 0);
   const counts = {
     added: addedCount,
-    dated: changed.length,
+    dated: changedNames.length,
     kept: accepted.length - addedCount - beyondLimitCount - changedCount,
     beyondLimit: beyondLimitCount,
     tooFarAhead: parsed.length - accepted.length,
@@ -211,7 +216,7 @@ export async function importNames(
   return { ...headings, ...counts, duplicates: duplicates.length, rejected, proposal };
 }
 
-const NO_CHANGES: EditResult = { changed: [], proposal: undefined };
+const NO_CHANGES: EditResult = { changedNames: [], proposal: undefined };
 
 async function saveDecision(
   { watchList }: ExpiryContext,
@@ -318,7 +323,7 @@ export async function answerQuestion(
     context,
     name,
     saveChanges,
-    (domain) => findAnswerRefusal(domain, by, answer.kind) ?? decision,
+    (domain) => checkAnswer(domain, by, answer.kind) ?? decision,
   );
 }
 

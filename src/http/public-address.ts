@@ -46,7 +46,7 @@ export class PrivateAddressError extends Error {
 }
 
 /** Resolves all addresses of a host, like `lookup` in `node:dns`. */
-export type Resolve = (
+export type HostResolver = (
   host: string,
   options: { readonly all: true },
   callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
@@ -64,7 +64,7 @@ export interface AddressGuard {
  * @param trustedUrl the operator's URL. Its host is always allowed. If that is a loopback address, all loopback
  * addresses are allowed, for a sandbox on the same machine
  */
-export function createAddressGuard(trustedUrl: URL, resolve: Resolve = systemLookup): AddressGuard {
+export function createAddressGuard(trustedUrl: URL, resolve: HostResolver = systemLookup): AddressGuard {
   const trustedHost = getHost(trustedUrl);
   const isLoopbackTrusted = trustedHost === 'localhost' || isLoopback(trustedHost);
 

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { LedgerDifference } from './difference.ts';
 import type { LedgerKey } from './key.ts';
 import type { ForgottenEvents, SealedBlock, SealedEvent, SealHash, SigningBlocks } from './ports.ts';
-import { hashEventLine, hashSeal, isSigned, type Seal } from './seal.ts';
+import { hashEventLine, hashSeal, hasValidSignature, type Seal } from './seal.ts';
 import { computeTreeHead, toHex } from './tree.ts';
 
 /**
@@ -73,7 +73,7 @@ function checkBlock(
   { key, forgottenEvents }: BlockCheckContext,
   report: ReportDifference,
 ): void {
-  if (!isSigned(seal, key)) report('seal_changed', seal.n);
+  if (!hasValidSignature(seal, key)) report('seal_changed', seal.n);
   const isComplete = events.length === seal.to - seal.from + 1;
   if (!isComplete || toHex(computeTreeHead(events.map(({ leaf }) => leaf))) !== seal.root)
     report('seal_changed', seal.n);
@@ -85,11 +85,11 @@ function checkBlock(
  * could be a revocation.
  */
 export async function areSigningEventsSealed(
-  { numbers, lastSeq, hasMissingEvents, blocks }: SigningBlocks,
+  { seqs, lastSeq, hasMissingEvents, blocks }: SigningBlocks,
   context: BlockCheckContext,
 ): Promise<boolean> {
-  const sealedSeqs = numbers.filter((seq) => seq !== null);
-  let isValid = !hasMissingEvents && numbers.slice(0, sealedSeqs.length).every((seq) => seq !== null);
+  const sealedSeqs = seqs.filter((seq) => seq !== null);
+  let isValid = !hasMissingEvents && seqs.slice(0, sealedSeqs.length).every((seq) => seq !== null);
   const newestSeq = Math.max(0, ...sealedSeqs);
   const missingSeqs = new Set(sealedSeqs);
   let lastSeal: Seal | undefined;

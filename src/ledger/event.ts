@@ -8,10 +8,14 @@ export const amountSchema = z.object({ currency: z.string(), minor: z.int() });
 /** The person who confirmed a change that needed confirmation. */
 export const confirmedBySchema = z.string().optional();
 const valuesSchema = z.record(z.string(), z.string()).optional();
-export const changedValues = { before: valuesSchema, after: valuesSchema, confirmedBy: confirmedBySchema };
+export const changedValuesShape = {
+  before: valuesSchema,
+  after: valuesSchema,
+  confirmedBy: confirmedBySchema,
+};
 
 /** Builds the schema of an event that isn't about an order. */
-export function defineEvent<Subject extends string, Kind extends string, Data extends z.ZodRawShape>(
+export function buildEventSchema<Subject extends string, Kind extends string, Data extends z.ZodRawShape>(
   subject: Subject,
   kinds: readonly [Kind, ...Kind[]],
   data: Data,

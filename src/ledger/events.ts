@@ -6,7 +6,7 @@ import type { Order } from '../orders/order.ts';
 import type { OrderLogEntry } from '../orders/order-events.ts';
 import { policyEvents } from '../policy/policy-events.ts';
 import { LEDGER_DIFFERENCES } from './difference.ts';
-import { changedValues, defineEvent } from './event.ts';
+import { buildEventSchema, changedValuesShape } from './event.ts';
 
 const ledgerDifferenceSchema = z.object({
   code: z.enum(LEDGER_DIFFERENCES),
@@ -19,13 +19,13 @@ export const teamEventSchema = z.discriminatedUnion('kind', [
   ...moneyEvents,
   ...policyEvents,
   ...keyEvents,
-  defineEvent('preset', ['preset_changed'], changedValues),
-  defineEvent('account', ['team_account_linked', 'team_account_unlinked'], { application: z.string() }),
-  defineEvent('ledger', ['ledger_differs'], { differences: z.array(ledgerDifferenceSchema).readonly() }),
-  defineEvent('ledger', ['sealing_stalled'], {}),
+  buildEventSchema('preset', ['preset_changed'], changedValuesShape),
+  buildEventSchema('account', ['team_account_linked', 'team_account_unlinked'], { application: z.string() }),
+  buildEventSchema('ledger', ['ledger_differs'], { differences: z.array(ledgerDifferenceSchema).readonly() }),
+  buildEventSchema('ledger', ['sealing_stalled'], {}),
   /** After a backup is restored, new events reuse sequence numbers of lost ones. */
-  defineEvent('ledger', ['database_restored'], { takenAt: z.iso.datetime(), seal: z.int() }),
-  defineEvent('ledger', ['events_forgotten'], {
+  buildEventSchema('ledger', ['database_restored'], { takenAt: z.iso.datetime(), seal: z.int() }),
+  buildEventSchema('ledger', ['events_forgotten'], {
     reason: z.enum(['age', 'person']),
     count: z.int(),
     /** Ranges of sequence numbers in the ledger, inclusive. */

@@ -19,7 +19,7 @@ export interface LedgerKey {
 }
 
 /** @param pkcs8 in base64 @throws if it isn't an Ed25519 key */
-export function readLedgerKey(pkcs8: Secret): LedgerKey {
+export function parseLedgerKey(pkcs8: Secret): LedgerKey {
   const privateKey = createPrivateKey({
     key: Buffer.from(pkcs8.reveal(), 'base64'),
     format: 'der',

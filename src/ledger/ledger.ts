@@ -4,10 +4,10 @@ import type { Log } from '../lib/log.ts';
 import type { Statement } from '../orders/statement-shape.ts';
 import type { AnchorFile } from './anchor-file.ts';
 import { areSigningEventsSealed, checkLedger, findHistoryDifference } from './check.ts';
-import { createLedgerKey, type LedgerKey, readLedgerKey } from './key.ts';
+import { createLedgerKey, type LedgerKey, parseLedgerKey } from './key.ts';
 import type { Anchor, LedgerKeyStore, LedgerStore, UnsealedEvent } from './ports.ts';
-import { buildHeaderLine, buildReceiptLines, type FileLine, type ProvedOrder } from './receipt.ts';
-import { buildNextSeal, hashEventLine, hashSeal, isSigned, type Seal, toEventLine } from './seal.ts';
+import { buildHeaderLine, buildReceiptLines, type FileLine, type ReceiptOrder } from './receipt.ts';
+import { buildNextSeal, hashEventLine, hashSeal, hasValidSignature, type Seal, toEventLine } from './seal.ts';
 
 export interface LedgerContext {
   readonly store: LedgerStore;
@@ -31,7 +31,7 @@ export type Ledger = ReturnType<typeof createLedger>;
 const MAX_SEAL_EVENTS = 1_024;
 const CHECK_INTERVAL_MS = HOUR_MS;
 /** Events that stay unsealed for longer than this cause an alert. */
-export const OVERDUE_SECONDS = 60;
+export const MAX_UNSEALED_SECONDS = 60;
 
 /** The newest seal was signed with another key. */
 class OtherLedgerKeyError extends Error {
@@ -44,7 +44,7 @@ export function createLedger({ store, key, anchorFile, now, log }: LedgerContext
   let checkedAt: Date | undefined;
 
   function buildSeal(signer: LedgerKey, last: Seal | undefined, events: readonly UnsealedEvent[]) {
-    if (last !== undefined && !isSigned(last, signer)) throw new OtherLedgerKeyError();
+    if (last !== undefined && !hasValidSignature(last, signer)) throw new OtherLedgerKeyError();
     const from = (last?.to ?? 0) + 1;
     const leaves = events.map((event, index) =>
       'leaf' in event ? event.leaf : hashEventLine(toEventLine(from + index, event)),
@@ -83,7 +83,7 @@ export function createLedger({ store, key, anchorFile, now, log }: LedgerContext
     if (key === undefined) return;
     const newest = await store.findNewestSeal();
     const differences =
-      newest === undefined || isSigned(newest, key)
+      newest === undefined || hasValidSignature(newest, key)
         ? await checkLedger({
             anchors: await store.listAnchors(),
             blocks: store.read(),
@@ -119,7 +119,7 @@ export function createLedger({ store, key, anchorFile, now, log }: LedgerContext
     },
 
     async alertIfStalled(): Promise<void> {
-      if ((await store.loadWaitingSeconds()) > OVERDUE_SECONDS) await store.recordStalled(now());
+      if ((await store.loadWaitingSeconds()) > MAX_UNSEALED_SECONDS) await store.recordSealingStalled(now());
     },
 
     /** Checks the ledger at the first call, then once an hour. */
@@ -159,7 +159,7 @@ export function createLedger({ store, key, anchorFile, now, log }: LedgerContext
       key && generateFileLines(store, key, period),
 
     /** @param statement rebuilt from the order's current rows. @returns undefined without a key */
-    buildReceipt: async (order: ProvedOrder, statement: Statement | undefined) =>
+    buildReceipt: async (order: ReceiptOrder, statement: Statement | undefined) =>
       key && buildReceiptLines(store, key, order, statement),
   };
 }
@@ -199,5 +199,5 @@ export async function openLedgerKey(
   if (sealed === undefined) throw new Error('the ledger’s key was not saved');
   const secret = vault.open(sealed, owner);
   if (sealed.keyId !== vault.currentKeyId) await store.replace(vault.seal(secret, owner));
-  return readLedgerKey(secret);
+  return parseLedgerKey(secret);
 }

@@ -26,7 +26,7 @@ export interface SealedBlock {
 /** The data for checking the events about keys and charters. */
 export interface SigningBlocks {
   /** The events' sequence numbers in the ledger, oldest first; null for unsealed events. */
-  readonly numbers: readonly (number | null)[];
+  readonly seqs: readonly (number | null)[];
   /** The highest sequence number in the ledger. */
   readonly lastSeq: number;
   /** Whether an unsealed event's row is missing. */
@@ -93,7 +93,7 @@ export interface LedgerStore {
   /** Logs that a backup was restored, and notifies people. @returns the backup's newest seal */
   recordRestore(takenAt: Date, at: Date): Promise<Seal | undefined>;
   /** Logs that sealing has stalled and notifies people, once until the waiting events are sealed. */
-  recordStalled(at: Date): Promise<void>;
+  recordSealingStalled(at: Date): Promise<void>;
 }
 
 /** Stores the key that the bot created. Implemented by the store. */

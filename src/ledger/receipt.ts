@@ -49,7 +49,7 @@ export function buildHeaderLine({ fingerprint, publicKey }: LedgerKey, order?: s
 /** A receipt doesn't include an anchor that is further away than this. */
 const MAX_SEALS_TO_ANCHOR = 2_000;
 
-export interface ProvedOrder {
+export interface ReceiptOrder {
   readonly id: string;
   readonly statementHash: string;
 }
@@ -69,7 +69,7 @@ const signedDataSchema = z.object({
 export async function buildReceiptLines(
   store: LedgerStore,
   key: LedgerKey,
-  { id, statementHash: hash }: ProvedOrder,
+  { id, statementHash: hash }: ReceiptOrder,
   statement: Statement | undefined,
 ): Promise<FileLine[]> {
   const isUnchanged = statement !== undefined && hashStatement(statement) === hash;

@@ -1,4 +1,4 @@
-import { canonicalJson } from '../lib/canonical-json.ts';
+import { formatCanonicalJson } from '../lib/canonical-json.ts';
 import type { LedgerKey } from './key.ts';
 import { computeTreeHead, type Hash, hashLeaf, sha256, toHex } from './tree.ts';
 
@@ -52,12 +52,12 @@ export function toForgottenLine(seq: number, { at, by }: ForgottenDetails, leaf:
 }
 
 export function hashEventLine(line: EventLine): Hash {
-  return hashLeaf(canonicalJson(line));
+  return hashLeaf(formatCanonicalJson(line));
 }
 
 /** Returns the SHA-256 (hex) of a seal's canonical form, or of the empty string without a seal. */
 export function hashSeal(seal: Seal | undefined): string {
-  return toHex(seal === undefined ? sha256() : sha256(canonicalJson(seal)));
+  return toHex(seal === undefined ? sha256() : sha256(formatCanonicalJson(seal)));
 }
 
 export function buildNextSeal(
@@ -76,9 +76,9 @@ export function buildNextSeal(
     prev: hashSeal(last),
     at: at.toISOString(),
   };
-  return { ...unsigned, signature: key.sign(canonicalJson(unsigned)) };
+  return { ...unsigned, signature: key.sign(formatCanonicalJson(unsigned)) };
 }
 
-export function isSigned({ signature, ...unsigned }: Seal, key: LedgerKey): boolean {
-  return key.verify(canonicalJson(unsigned), signature);
+export function hasValidSignature({ signature, ...unsigned }: Seal, key: LedgerKey): boolean {
+  return key.verify(formatCanonicalJson(unsigned), signature);
 }

@@ -15,13 +15,13 @@ const CHUNK_BYTES = 16_384;
 const YIELD_INTERVAL_MS = 10;
 
 /** Some spreadsheets declare the delimiter in the first line. */
-export const SEPARATOR_LINE = /^\s*"?sep=([,;|\t])"?[,;\s]*$/i;
+export const DELIMITER_LINE = /^\s*"?sep=([,;|\t])"?[,;\s]*$/i;
 
 export interface CsvRecord {
   readonly line: number;
   readonly cells: readonly string[];
   /** Cells with their formula guard. */
-  readonly raw: readonly string[];
+  readonly rawCells: readonly string[];
 }
 
 export type CsvIssue =
@@ -36,7 +36,7 @@ export type CsvIssue =
       readonly limit: number;
     };
 
-export type UnreadableFile =
+export type UnreadableFileIssue =
   | { readonly code: 'not_text'; readonly line: number }
   | { readonly code: 'too_large'; readonly maxBytes: number };
 
@@ -72,7 +72,9 @@ const FORMULA_GUARD = /^'(?=[\s\u00a0]*[=+\-@\uff1d\uff0b\uff0d\uff20])/;
 /** Accepts UTF-8, and UTF-16 in either byte order, with or without a byte order mark. */
 export function decodeFile(
   bytes: Uint8Array,
-): { readonly ok: true; readonly text: string } | { readonly ok: false; readonly issue: UnreadableFile } {
+):
+  | { readonly ok: true; readonly text: string }
+  | { readonly ok: false; readonly issue: UnreadableFileIssue } {
   if (bytes.length > MAX_CSV_BYTES)
     return { ok: false, issue: { code: 'too_large', maxBytes: MAX_CSV_BYTES } };
   const encoding = detectEncoding(bytes);
@@ -94,7 +96,7 @@ function detectEncoding(bytes: Uint8Array): 'utf-8' | 'utf-16le' | 'utf-16be' {
   return /^feff|^00(?!00)..00(?!00)..$/.test(start) ? 'utf-16be' : 'utf-8';
 }
 
-function createNotTextIssue(textBefore: string): UnreadableFile {
+function createNotTextIssue(textBefore: string): UnreadableFileIssue {
   return { code: 'not_text', line: textBefore.split(/\r\n|\n|\r/).length };
 }
 
@@ -125,17 +127,17 @@ export async function readCsv(text: string, options: CsvOptions): Promise<CsvRes
     relax_column_count: true,
     skip_empty_lines: true,
     trim: true,
-    on_record: (raw: readonly string[], { lines }: { readonly lines: number }) => {
-      const issue = findLimitIssue(raw, lines, recordCount, options.maxRows);
+    on_record: (rawCells: readonly string[], { lines }: { readonly lines: number }) => {
+      const issue = findLimitIssue(rawCells, lines, recordCount, options.maxRows);
       if (issue !== undefined) throw new CsvIssueError(issue);
       recordCount += 1;
-      const line = lines - raw.reduce((sum, cell) => sum + cell.split('\n').length - 1, 0);
-      const cells = raw.map((cell) => cleanText(cell.replace(FORMULA_GUARD, '')).trim());
+      const line = lines - rawCells.reduce((sum, cell) => sum + cell.split('\n').length - 1, 0);
+      const cells = rawCells.map((cell) => cleanText(cell.replace(FORMULA_GUARD, '')).trim());
       const nonEmptyCells = cells.filter((cell) => cell !== '');
       if (records.length > 0 && nonEmptyCells.length > 1 && nonEmptyCells.every(isHeading))
         throw new CsvIssueError({ line, code: 'second_header' });
       // Spreadsheets write rows of empty cells.
-      if (nonEmptyCells.length > 0) records.push({ line, cells, raw });
+      if (nonEmptyCells.length > 0) records.push({ line, cells, rawCells });
       return null;
     },
   });
@@ -186,7 +188,7 @@ function detectLayout(text: string): {
 } {
   const normalizedText = text.replace(/^\ufeff/, '').replace(/\r\n?/g, '\n');
   const [firstLine = ''] = NON_BLANK_LINE.exec(normalizedText) ?? [];
-  const [, declaredDelimiter] = SEPARATOR_LINE.exec(firstLine) ?? [];
+  const [, declaredDelimiter] = DELIMITER_LINE.exec(firstLine) ?? [];
   // Blanked instead of removed, to keep line numbers.
   const content = declaredDelimiter === undefined ? normalizedText : normalizedText.replace(firstLine, '');
   const [headerLine = ''] =

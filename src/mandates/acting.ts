@@ -30,7 +30,7 @@ const HOLDS_WITHOUT_ORDER: ReadonlySet<HoldReason> = new Set<HoldReason>([
 ]);
 
 /** Whether a name that its mandate doesn't renew gets a regular order. */
-export function needsOrder(holdReason: HoldReason): boolean {
+export function needsRegularOrder(holdReason: HoldReason): boolean {
   return !HOLDS_WITHOUT_ORDER.has(holdReason);
 }
 
@@ -77,7 +77,7 @@ export function isRenewalDue(
   return expiresAt.getTime() - now.getTime() <= terms.notice * DAY_MS && now < renewableUntil;
 }
 
-export function actsInTime(
+export function willActInTime(
   { terms, endsAt }: Mandate,
   { name, expiresAt }: Omit<NameExpiry, 'renewableUntil'>,
   now: Date,
@@ -190,7 +190,7 @@ export interface FinalCheckFacts {
 }
 
 /** Why a mandate's order must not be marked as sent now; undefined if it may. */
-export function findSendingRefusal(facts: FinalCheckFacts, now: Date): HoldReason | undefined {
+export function findSendHoldReason(facts: FinalCheckFacts, now: Date): HoldReason | undefined {
   const { mandate, expiresAt, announcedAt } = facts;
   if (mandate === undefined || !facts.isUnchanged || !isActive(mandate, now)) return 'mandate_ended';
   if (expiresAt === undefined || !coversName(mandate, facts.name, facts.affectedTags)) return 'moved_out';
@@ -235,7 +235,7 @@ const RECHECK_INTERVAL_MS = HOUR_MS / 4;
  */
 export function decideSend(facts: DueFacts, now: Date): SendDecision {
   const hold = (code: HoldReason): SendDecision => ({ kind: 'held', code });
-  const finalHold = findSendingRefusal(facts, now);
+  const finalHold = findSendHoldReason(facts, now);
   if (finalHold === 'not_announced') {
     const { announcedAt } = facts;
     // If announced now, the order could be sent in a day. If that is too late, people are left the remaining time, and

@@ -28,7 +28,7 @@ export function buildRenewal({ requesterId, account }: Order, name: string) {
 }
 
 /** Current facts about a name, with the policy's requirements and the price. */
-export interface LoadedName {
+export interface LoadedRenewal {
   readonly facts: RenewalFacts;
   readonly evaluated: EvaluatedOrder;
   readonly cost: OrderCost | undefined;
@@ -41,12 +41,12 @@ export interface LoadedName {
  * @param orderId the renewal's order, if any, which doesn't count as another renewal
  * @returns undefined if Slack can't look up a person that the renewal depends on
  */
-export async function loadName(
+export async function loadRenewal(
   deps: OrdersContext,
   mandate: Order,
   name: MandateName,
   orderId?: string,
-): Promise<LoadedName | undefined> {
+): Promise<LoadedRenewal | undefined> {
   const renewal = buildRenewal(mandate, name.name);
   const sendAfter = orderId === undefined ? computeEarliestSendTime(name.name, deps.now()) : undefined;
   const [evaluated, cost, account, lastAccountId, hasIncident, membership, openOrders] = await Promise.all([
@@ -138,12 +138,12 @@ async function loadApprovalStandIns(
 export async function loadReservation(
   deps: OrdersContext,
   name: string,
-  { cost }: LoadedName,
+  { cost }: LoadedRenewal,
   day: string,
   orderId?: string,
 ): Promise<Reservation | undefined> {
   const comparison = await deps.compareBudgetsOn(day)(
-    { items: [{ n: 1, name }], resumedOrderId: orderId },
+    { items: [{ n: 1, name }], replacedOrderId: orderId },
     cost,
   );
   return comparison === undefined || comparison.exceeded.length > 0 ? undefined : comparison.reservation;

@@ -1,4 +1,4 @@
-import { checkApprover, findApprovers } from '../approvals/approvers.ts';
+import { checkApprover, loadApproverRights } from '../approvals/approvers.ts';
 import { settleEach, throwIfAny } from '../lib/collections.ts';
 import { WEEK_MS } from '../lib/duration.ts';
 import { type ChangeDecision, type ChangeOutcome, changeOrder } from '../orders/change-order.ts';
@@ -86,7 +86,7 @@ export async function endMandate(
 ): Promise<ChangeOutcome> {
   const order = await deps.store.load(orderId, 'system');
   if (order !== undefined && order.requesterId !== userId) {
-    const rights = await findApprovers(deps, order, [userId], 'general');
+    const rights = await loadApproverRights(deps, order, [userId], 'general');
     const refusal = checkApprover(rights, userId, 'end_mandate');
     if (refusal !== undefined) return { ok: false, refusal, order };
   }

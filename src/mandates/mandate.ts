@@ -1,5 +1,5 @@
 import type { Order } from '../orders/order.ts';
-import { matchesPatterns, type NamePatterns, splitPatterns } from '../policy/name-patterns.ts';
+import { matchPatterns, type NamePatterns, splitPatterns } from '../policy/name-patterns.ts';
 import { toAffectedName } from '../policy/subject.ts';
 import type { MandateEnd } from './codes.ts';
 import { computeMandateEnd, type MandateTerms, mandateTermsSchema } from './terms.ts';
@@ -12,7 +12,7 @@ import { computeMandateEnd, type MandateTerms, mandateTermsSchema } from './term
 /** A mandate that has started, read from its order. */
 export interface Mandate {
   readonly id: string;
-  readonly since: Date;
+  readonly startedAt: Date;
   readonly terms: MandateTerms;
   readonly patterns: NamePatterns;
   /** From this time on, the mandate isn't active. */
@@ -33,7 +33,7 @@ export function readMandate(order: Order): Mandate | undefined {
   if (terms === undefined) return undefined;
   return {
     id: order.id,
-    since: order.closedAt,
+    startedAt: order.closedAt,
     terms,
     patterns: splitPatterns(terms.mandate_names),
     endsAt: computeMandateEnd(terms),
@@ -46,11 +46,11 @@ export function isActive({ end, endsAt }: Mandate, at: Date): boolean {
 }
 
 export function coversName({ patterns }: Mandate, name: string, affectedTags: readonly string[]): boolean {
-  return matchesPatterns(patterns, toAffectedName(name, 'host'), affectedTags) === 'yes';
+  return matchPatterns(patterns, toAffectedName(name, 'host'), affectedTags) === 'yes';
 }
 
 function compareAge(a: Mandate, b: Mandate): number {
-  return a.since.getTime() - b.since.getTime() || (a.id < b.id ? -1 : 1);
+  return a.startedAt.getTime() - b.startedAt.getTime() || (a.id < b.id ? -1 : 1);
 }
 
 /** If several mandates cover a name, the oldest applies, even if the others allow more. */

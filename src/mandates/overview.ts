@@ -7,9 +7,15 @@ import type { OrderLogEntry } from '../orders/order-events.ts';
 import type { SystemViewer } from '../orders/ports.ts';
 import { canSee, filterVisibleIds, type PersonViewer } from '../orders/visibility.ts';
 import { getUtcDay } from '../zones/calendar-day.ts';
-import { actsInTime, decideRenewal, findExceededLimit, type SendPlan, type UsedAmounts } from './acting.ts';
+import {
+  decideRenewal,
+  findExceededLimit,
+  type SendPlan,
+  type UsedAmounts,
+  willActInTime,
+} from './acting.ts';
 import type { HoldReason } from './codes.ts';
-import { loadName, loadReservation } from './facts.ts';
+import { loadRenewal, loadReservation } from './facts.ts';
 import { loadActiveMandates } from './life.ts';
 import { type ActiveMandate, findApplicableMandate, type Mandate } from './mandate.ts';
 import type { MandateAct, MandateName } from './ports.ts';
@@ -98,7 +104,7 @@ export function groupUpcomingNames(
 ): ReadonlyMap<string, readonly MandateName[]> {
   const namesByMandate = new Map<string, MandateName[]>();
   for (const name of names) {
-    const inTime = mandates.filter((mandate) => actsInTime(mandate, name, now));
+    const inTime = mandates.filter((mandate) => willActInTime(mandate, name, now));
     const mandate = findApplicableMandate(inTime, name.name, affectedTags.get(name.name) ?? [], now);
     const actsAt = name.expiresAt.getTime() - (mandate?.terms.notice ?? 0) * DAY_MS;
     if (mandate === undefined || actsAt > now.getTime() + SHOWN_DAYS * DAY_MS) continue;
@@ -134,7 +140,7 @@ async function findCoveringMandates(
     names.flatMap(({ name, expiresAt }) => {
       const inTime = mandates
         .map(({ mandate }) => mandate)
-        .filter((mandate) => expiresAt === undefined || actsInTime(mandate, { name, expiresAt }, now));
+        .filter((mandate) => expiresAt === undefined || willActInTime(mandate, { name, expiresAt }, now));
       const applicable = findApplicableMandate(inTime, name, affectedTags.get(name) ?? [], now);
       const activeMandate = mandates.find(({ mandate }) => mandate === applicable);
       return activeMandate === undefined ? [] : [[name, activeMandate] as const];
@@ -151,7 +157,7 @@ export interface MandatePreview {
   /** Names that it wouldn't renew now, each with the reason. */
   readonly held: readonly { readonly name: string; readonly holdReason: HoldReason }[];
   /** Names for which an older mandate applies. */
-  readonly others: readonly string[];
+  readonly coveredByOthers: readonly string[];
 }
 
 /** Previews a pending mandate, including the names that it wouldn't renew. */
@@ -185,7 +191,7 @@ export async function loadPreview(
         (watchedByName.get(name)?.isDateCertain ? undefined : 'date_in_doubt');
       return holdReason === undefined ? [] : [{ name, holdReason }];
     }),
-    others: names.filter((name) => (mandateByName.get(name)?.mandate.id ?? order.id) !== order.id),
+    coveredByOthers: names.filter((name) => (mandateByName.get(name)?.mandate.id ?? order.id) !== order.id),
   };
 }
 
@@ -201,7 +207,7 @@ export async function createMandateCheck(
     }),
   );
   return (expiry) =>
-    coverages.some(({ mandate, names }) => names.has(expiry.name) && actsInTime(mandate, expiry, now));
+    coverages.some(({ mandate, names }) => names.has(expiry.name) && willActInTime(mandate, expiry, now));
 }
 
 export interface CoveringMandate {
@@ -294,7 +300,7 @@ async function planRenewals(
   const sendTimes: [string, Date][] = [];
   for (const name of await deps.mandates.filterUpcoming([...mandateByName.keys()])) {
     const activeMandate = mandateByName.get(name.name);
-    const loaded = activeMandate && (await loadName(deps, activeMandate.order, name));
+    const loaded = activeMandate && (await loadRenewal(deps, activeMandate.order, name));
     if (activeMandate === undefined || loaded === undefined || loaded.hasOpenOrder) continue;
     const { mandate } = activeMandate;
     const used = usedByMandate.get(mandate.id) ?? (await deps.mandates.loadUsedAmounts(mandate.id));

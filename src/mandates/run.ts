@@ -10,7 +10,7 @@ import { requestOrder } from '../orders/request-order.ts';
 import { NO_SECRETS } from '../orders/salted-secret.ts';
 import { decideRenewal, isRenewalDue, type SendPlan } from './acting.ts';
 import type { HoldReason } from './codes.ts';
-import { buildRenewal, type LoadedName, loadName, loadReservation, toNameExpiry } from './facts.ts';
+import { buildRenewal, type LoadedRenewal, loadRenewal, loadReservation, toNameExpiry } from './facts.ts';
 import { endIfContradicted, endIfPersonLeft, loadStartedMandates, stopUnsentOrders } from './life.ts';
 import { type ActiveMandate, findApplicableMandate, isActive, readMandate } from './mandate.ts';
 import type { MandateAct, MandateName } from './ports.ts';
@@ -103,7 +103,7 @@ async function renewName(
   { order, mandate }: ActiveMandate,
   name: MandateName,
 ): Promise<void> {
-  const loaded = await loadName(deps, order, name);
+  const loaded = await loadRenewal(deps, order, name);
   // Nothing is decided while another order is open or Slack can't look up people.
   if (loaded === undefined || loaded.hasOpenOrder) return;
   const now = deps.now();
@@ -126,7 +126,7 @@ async function renewName(
 interface PlannedRenewal {
   readonly order: Order;
   readonly name: MandateName;
-  readonly loaded: LoadedName;
+  readonly loaded: LoadedRenewal;
   readonly plan: SendPlan;
 }
 

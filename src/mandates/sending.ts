@@ -1,4 +1,4 @@
-import { canonicalJson } from '../lib/canonical-json.ts';
+import { formatCanonicalJson } from '../lib/canonical-json.ts';
 import { MINUTE_MS } from '../lib/duration.ts';
 import type { OrdersContext } from '../orders/context.ts';
 import type { Order } from '../orders/order.ts';
@@ -6,9 +6,9 @@ import type { FinalCheckRows, MandateUse } from '../orders/ports.ts';
 import { verifyStatement } from '../orders/statement.ts';
 import { needsSignatures } from '../policy/policy.ts';
 import { getUtcDay } from '../zones/calendar-day.ts';
-import { type DueFacts, decideSend, findSendingRefusal, type SendDecision } from './acting.ts';
+import { type DueFacts, decideSend, findSendHoldReason, type SendDecision } from './acting.ts';
 import type { HoldReason } from './codes.ts';
-import { buildRenewal, loadName, loadReservation } from './facts.ts';
+import { buildRenewal, loadRenewal, loadReservation } from './facts.ts';
 import { readMandate } from './mandate.ts';
 
 /**
@@ -46,7 +46,7 @@ async function loadDueFacts(deps: OrdersContext, order: Order, now: Date) {
   if (item === undefined || act === undefined || mandateOrder === undefined) return held('mandate_ended');
   const name = await deps.mandates.find(item.name);
   if (name === undefined || !isMandateRenewal(mandateOrder, order, item.name)) return held('moved_out');
-  const renewal = await loadName(deps, mandateOrder, name, order.id);
+  const renewal = await loadRenewal(deps, mandateOrder, name, order.id);
   if (renewal === undefined)
     return { kind: 'later', until: new Date(now.getTime() + MEMBERSHIP_RETRY_MS) } as const;
   const reservation = await loadReservation(deps, item.name, renewal, getUtcDay(now), order.id);
@@ -80,7 +80,7 @@ export function isMandateRenewal(mandate: Order, order: Order, name: string): bo
     order.items.length === 1 &&
     order.requesterId === requesterId &&
     order.account.id === mandate.account.id &&
-    canonicalJson(order.input) === canonicalJson(input)
+    formatCanonicalJson(order.input) === formatCanonicalJson(input)
   );
 }
 
@@ -95,7 +95,7 @@ function createFinalCheck({ serviceEndpoints, now }: OrdersContext, day: string)
       mandateOrder !== undefined && verifyStatement(mandateOrder, serviceEndpoints) !== undefined;
     const at = now();
     return (
-      findSendingRefusal({ ...rows, mandate, isUnchanged }, at) ??
+      findSendHoldReason({ ...rows, mandate, isUnchanged }, at) ??
       (getUtcDay(at) === day ? undefined : 'day_full')
     );
   };

@@ -3,7 +3,7 @@ import { DAY_MS } from '../lib/duration.ts';
 import { parseEnteredDate } from '../lib/entered-date.ts';
 import { type Amount, type AmountIssue, formatDecimal, parseAmount } from '../money/amount.ts';
 import { BUDGET_SPANS } from '../money/budget.ts';
-import { readPattern } from '../policy/name-patterns.ts';
+import { normalizePattern } from '../policy/name-patterns.ts';
 import { getUtcDay } from '../zones/calendar-day.ts';
 
 /** A mandate's terms: the names that may be renewed without individual approval, and the limits. Pure. */
@@ -89,12 +89,12 @@ export type MandateIssue = { readonly field: MandateField } & (
   | { readonly code: 'notice_out_of_range'; readonly min: number; readonly max: number }
 );
 
-export type ReadTerms =
+export type TermsResult =
   | { readonly ok: true; readonly terms: MandateTerms }
   | { readonly ok: false; readonly issues: readonly MandateIssue[] };
 
 /** Parses a mandate's terms and reports every issue at its field. @param today in UTC, YYYY-MM-DD */
-export function readTerms(input: TermsInput, currency: string, today: string): ReadTerms {
+export function readTerms(input: TermsInput, currency: string, today: string): TermsResult {
   const issues: MandateIssue[] = [];
   const report = (issue: MandateIssue) => void issues.push(issue);
   const patterns = readPatterns(input.mandate_names, report);
@@ -121,7 +121,7 @@ function readPatterns(text: string, report: ReportIssue): string[] {
   const entries = text.split(/[\s,]+/).filter((entry) => entry !== '');
   if (entries.length === 0) report({ field, code: 'no_names' });
   const patterns = entries.flatMap((entry) => {
-    const pattern = readPattern(entry);
+    const pattern = normalizePattern(entry);
     if (pattern === undefined) report({ field, code: 'unreadable_pattern', given: entry });
     if (pattern === '*') report({ field, code: 'fits_everything' });
     return pattern ?? [];

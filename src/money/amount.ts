@@ -31,12 +31,12 @@ export function getCurrencyDecimals(currency: string): number | undefined {
 
 export type AmountIssue = 'unknown_currency' | 'not_an_amount' | 'too_precise' | 'too_large';
 
-export type ReadAmount =
+export type AmountResult =
   | { readonly ok: true; readonly amount: Amount }
   | { readonly ok: false; readonly issue: AmountIssue };
 
 /** Accepts `100`, `100.5` and `100.00`, without signs or thousands separators. @param currency ISO 4217 code */
-export function parseAmount(text: string, currency: string): ReadAmount {
+export function parseAmount(text: string, currency: string): AmountResult {
   const decimalCount = getCurrencyDecimals(currency);
   if (decimalCount === undefined) return { ok: false, issue: 'unknown_currency' };
   const [matched, whole = '', decimals = ''] = /^(\d{1,30})(?:\.(\d{1,30}))?$/.exec(text.trim()) ?? [];

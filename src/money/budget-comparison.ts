@@ -20,7 +20,7 @@ export interface BudgetedItems {
   /** Names in ASCII. */
   readonly items: readonly { readonly n: number; readonly name: string }[];
   /** The id of an order whose reservations for unsent items are replaced. */
-  readonly resumedOrderId: string | undefined;
+  readonly replacedOrderId: string | undefined;
 }
 
 /**
@@ -34,18 +34,18 @@ export type CompareBudgets = (
 ) => Promise<BudgetComparison | undefined>;
 
 /** The comparison reserves nothing. The store compares again when it reserves the amounts. */
-export function createBudgetComparison(deps: {
+export function createBudgetComparer(deps: {
   readonly teamId: string;
   readonly budgets: Pick<BudgetStore, 'loadStatusesForNames'>;
   readonly now: () => Date;
 }): CompareBudgets {
-  return async ({ items, resumedOrderId }, costPromise) => {
+  return async ({ items, replacedOrderId }, costPromise) => {
     const { teamId } = deps;
     const day = getUtcDay(deps.now());
     const names = items.map(({ name }) => name);
     const [cost, { statuses, tags }] = await Promise.all([
       costPromise,
-      deps.budgets.loadStatusesForNames(names, day, resumedOrderId),
+      deps.budgets.loadStatusesForNames(names, day, replacedOrderId),
     ]);
     if (cost === undefined) return undefined;
     const reservation = buildReservation(cost, items, { teamId, day }, (name) => tags.get(name) ?? []);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { amountSchema, confirmedBySchema, defineEvent } from '../ledger/event.ts';
+import { amountSchema, buildEventSchema, confirmedBySchema } from '../ledger/event.ts';
 import { BUDGET_SPANS } from './budget.ts';
 import { PRICED_TASKS } from './prices.ts';
 
@@ -20,12 +20,12 @@ const budgetSchema = z.object({
 });
 
 export const moneyEvents = [
-  defineEvent('price', ['price_changed'], {
+  buildEventSchema('price', ['price_changed'], {
     before: loggedPriceSchema.optional(),
     after: loggedPriceSchema,
     confirmedBy: confirmedBySchema,
   }),
-  defineEvent('budget', ['budget_changed'], {
+  buildEventSchema('budget', ['budget_changed'], {
     before: budgetSchema.optional(),
     after: budgetSchema.optional(),
   }),

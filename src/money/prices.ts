@@ -160,7 +160,7 @@ function multiplyAmount({ currency, minor }: Amount, factor: number): Amount {
 
 function mayBePremium(name: string, task: PricedTask): boolean {
   const zone = findZoneProfile(name);
-  return PREMIUM_TASKS.has(task) && (zone.premiumNames !== undefined || !zone.isDocumented);
+  return PREMIUM_TASKS.has(task) && (zone.premiumNamesNote !== undefined || !zone.isDocumented);
 }
 
 /** @param day YYYY-MM-DD */

@@ -29,12 +29,12 @@ export type PriceIssue =
 
 type PriceTexts = Readonly<Partial<Record<(typeof PRICE_COLUMNS)[number], string | undefined>>>;
 
-export type ReadPrice =
+export type PriceResult =
   | { readonly ok: true; readonly price: Price }
   | { readonly ok: false; readonly issues: Readonly<Partial<Record<PriceField | 'currency', PriceIssue>>> };
 
 /** @param currency ISO 4217 code for a price that doesn't include one */
-export function readPrice(texts: PriceTexts, currency: string): ReadPrice {
+export function readPrice(texts: PriceTexts, currency: string): PriceResult {
   const readField = (field: keyof PriceTexts) => texts[field]?.trim() ?? '';
   const issues: Partial<Record<PriceField | 'currency', PriceIssue>> = {};
 
@@ -79,7 +79,7 @@ export type LineIssue =
   | { readonly line: number; readonly kind: 'repeated'; readonly firstLine: number }
   | { readonly line: number; readonly kind: 'empty' | 'too_many_cells' };
 
-export type ReadPrices =
+export type PricesResult =
   | { readonly ok: true; readonly prices: readonly Price[] }
   | { readonly ok: false; readonly issues: readonly LineIssue[] };
 
@@ -87,7 +87,7 @@ export type ReadPrices =
  * Parses a CSV file with a header row. Columns are separated by commas, semicolons or tabs.
  * @returns the prices, or all issues: a single issue causes the whole file to be rejected
  */
-export async function readPrices(text: string, currency: string): Promise<ReadPrices> {
+export async function readPrices(text: string, currency: string): Promise<PricesResult> {
   const csv = await readCsv(text, { maxRows: MAX_PRICES_PER_FILE, findColumn });
   if (!csv.ok) return { ok: false, issues: [{ line: csv.issue.line, kind: 'csv', issue: csv.issue }] };
   const { header, rows } = csv;

@@ -22,9 +22,9 @@ export interface Purchase {
 export const CONCEALED = '';
 
 export interface SpendSum {
-  readonly names: number;
+  readonly nameCount: number;
   /** The number of names without a known price. They aren't included in the sums. */
-  readonly unknown: number;
+  readonly unpricedCount: number;
   readonly sums: readonly Amount[];
 }
 
@@ -107,8 +107,8 @@ function compareKeys(a: SpendLine, b: SpendLine): number {
 function sumPurchases(group: readonly { readonly quote: Quote | undefined }[]): SpendSum {
   const quotes = group.flatMap(({ quote }) => quote ?? []);
   return {
-    names: group.length,
-    unknown: group.length - quotes.length,
+    nameCount: group.length,
+    unpricedCount: group.length - quotes.length,
     sums: sumByCurrency(quotes.map(({ amount }) => amount)),
   };
 }
@@ -150,16 +150,16 @@ export function sumRenewals(list: readonly Price[], counts: readonly ZoneCount[]
     counts.map(({ zone, count }): SpendSum => {
       const amount = findQuote(list, { name: `name.${zone}`, task: 'renew' }, day)?.amount;
       return amount === undefined
-        ? { names: count, unknown: count, sums: [] }
-        : { names: count, unknown: 0, sums: [{ ...amount, minor: amount.minor * count }] };
+        ? { nameCount: count, unpricedCount: count, sums: [] }
+        : { nameCount: count, unpricedCount: 0, sums: [{ ...amount, minor: amount.minor * count }] };
     }),
   );
 }
 
 export function sumSpend(lines: readonly SpendSum[]): SpendSum {
   return {
-    names: lines.reduce((sum, { names }) => sum + names, 0),
-    unknown: lines.reduce((sum, { unknown }) => sum + unknown, 0),
+    nameCount: lines.reduce((sum, { nameCount }) => sum + nameCount, 0),
+    unpricedCount: lines.reduce((sum, { unpricedCount }) => sum + unpricedCount, 0),
     sums: sumByCurrency(lines.flatMap(({ sums }) => sums)),
   };
 }

@@ -40,7 +40,7 @@ export interface LastWhoisAnswer {
 }
 
 /** Why the registry's date isn't used. */
-export type DateDoubt =
+export type UnreliableDateReason =
   | { readonly code: 'not_registered' }
   | { readonly code: 'undated'; readonly problem: RecordProblem }
   /** The date changed as it does in a transfer that the team doesn't know. */
@@ -67,7 +67,7 @@ export interface NameDates {
   /** From the last record that showed a phase. */
   readonly deletionPhase: DeletionPhase | undefined;
   /** Undefined if the date is from the last registry lookup. */
-  readonly doubt: DateDoubt | undefined;
+  readonly doubt: UnreliableDateReason | undefined;
   readonly lastLookupAt: Date | undefined;
   readonly whois: LastWhoisAnswer | undefined;
 }
@@ -229,7 +229,11 @@ function isStale(expiresAt: Date, renewed: NameDates['renewed']): renewed is Rec
   return renewed !== undefined && expiresAt.getTime() < renewed.until.getTime() - ESTIMATE_SLACK_MS;
 }
 
-function explainStaleDate(shown: Date, renewed: RecordedRenewal, now: Date): DateDoubt | undefined {
+function explainStaleDate(
+  shown: Date,
+  renewed: RecordedRenewal,
+  now: Date,
+): UnreliableDateReason | undefined {
   const isOverdue = now.getTime() - renewed.at.getTime() > RENEWAL_DISPUTE_DAYS * DAY_MS;
   return isOverdue ? { code: 'renewal_not_shown', shown } : undefined;
 }
@@ -336,7 +340,7 @@ function estimateEarliestDeletion({ lifecycle }: ZoneProfile, phase: DeletionPha
   return new Date(now.getTime() - days * DAY_MS);
 }
 
-function explainMissingDate({ expires_at: expiry }: Facts): DateDoubt {
+function explainMissingDate({ expires_at: expiry }: Facts): UnreliableDateReason {
   const detail = expiry?.state === 'unseen' ? expiry.text : undefined;
   if (detail === undefined) return { code: 'undated', problem: { code: 'no_expiration' } };
   return { code: 'undated', problem: { code: 'unreadable_expiration', detail } };

@@ -78,7 +78,7 @@ const DANGER_FACTS = [
 export function findDangers(
   history: NameHistory,
   knownChanges: readonly KnownChange[],
-): { readonly found: readonly UnexplainedChange[]; readonly knownChanges: readonly KnownChange[] } {
+): { readonly newDangers: readonly UnexplainedChange[]; readonly knownChanges: readonly KnownChange[] } {
   const dangers = DANGER_FACTS.flatMap(([kind, fact]): NameChange[] => {
     const { current } = history[fact] ?? {};
     if (current === undefined || current.value.length === 0) return [];
@@ -100,7 +100,7 @@ export function findDangers(
     ...{ kind, after, facts: [fact], firstSeen, orderId: undefined },
   }));
   return {
-    found: newDangers.map((change) => ({ change, orders: [] })),
+    newDangers: newDangers.map((change) => ({ change, orders: [] })),
     knownChanges: [...remaining, ...addedChanges],
   };
 }

@@ -50,7 +50,7 @@ export type ImportResult =
   | { readonly ok: false; readonly issues: readonly ImportIssue[] };
 
 /** Rejects the whole file if there is a single issue. */
-export async function parseImport(text: string): Promise<ImportResult> {
+export async function parseDetailsImport(text: string): Promise<ImportResult> {
   const csv = await readCsv(text, { maxRows: MAX_IMPORTED_NAMES, findColumn });
   if (!csv.ok) return { ok: false, issues: [csv.issue] };
   const { header } = csv;

@@ -102,7 +102,7 @@ export const INCIDENT_FACTS = [
 ] as const satisfies readonly FactName[];
 
 /** Why a fact is unknown. */
-export const UNSEEN_REASONS = [
+export const UNKNOWN_REASONS = [
   ...DNS_FAILURES,
   /** No response, or the record couldn't be read. */
   'registry_unavailable',
@@ -122,18 +122,18 @@ export const UNSEEN_REASONS = [
   'unsigned_answer',
   'no_tls',
 ] as const;
-export type UnseenReason = (typeof UNSEEN_REASONS)[number];
+export type UnknownReason = (typeof UNKNOWN_REASONS)[number];
 
 export type FactValue = readonly string[];
 
-export type UnseenDetails =
-  | { readonly reason: Exclude<UnseenReason, 'unreadable'>; readonly text?: undefined }
+export type UnknownDetails =
+  | { readonly reason: Exclude<UnknownReason, 'unreadable'>; readonly text?: undefined }
   | { readonly reason: 'unreadable'; readonly text: string };
 
 export type Fact =
   | { readonly state: 'seen'; readonly value: FactValue }
   | { readonly state: 'absent' }
-  | ({ readonly state: 'unseen' } & UnseenDetails);
+  | ({ readonly state: 'unseen' } & UnknownDetails);
 
 export type Facts = { readonly [Name in FactName]?: Fact };
 
@@ -154,7 +154,7 @@ export function createFact(texts: readonly string[]): Fact {
 }
 
 /** The second value of a date without a time zone, which is stored as the earliest possible time. */
-export const ASSUMED_EARLIEST = 'earliest reading';
+export const EARLIEST_TIME_MARK = 'earliest reading';
 
 /**
  * Records can contain anything, so unsupported characters are replaced. Long text is truncated and gets a
@@ -168,7 +168,7 @@ function toStorableText(text: string): string {
   return `${beginning}… ${digest}`;
 }
 
-export function createUnseenFact(reason: Exclude<UnseenReason, 'unreadable'>): Fact {
+export function createUnknownFact(reason: Exclude<UnknownReason, 'unreadable'>): Fact {
   return { state: 'unseen', reason };
 }
 

@@ -6,7 +6,7 @@ import {
   DELEGATION_FINDINGS,
   FINDING_CODES,
   type FindingCode,
-  getCertificateEnd,
+  getEarliestCertificateExpiry,
 } from './posture.ts';
 
 /** Filters of the portfolio. Filters of different kinds combine with AND, those of the same kind with OR. */
@@ -187,7 +187,7 @@ export function matchesFindings(filter: NameFilter, name: AssessedName, now: Dat
   const { findingWords, findings: wantedFindings, certificateWithinDays } = filter;
   if (
     certificateWithinDays !== undefined &&
-    getCertificateEnd(name) >= now.getTime() + certificateWithinDays * DAY_MS
+    getEarliestCertificateExpiry(name) >= now.getTime() + certificateWithinDays * DAY_MS
   )
     return false;
   const groups = [

@@ -15,7 +15,7 @@ function findNameServersAt(history: NameHistory, at: Date): FactValue | undefine
   ).find(isNotEmpty);
 }
 
-export function findFormerNameServers(
+export function findPreviousNameServers(
   order: Order,
   history: NameHistory | undefined,
   serversAtRequest: FactValue | undefined,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { MINUTE_MS } from '../lib/duration.ts';
 import type { NamesContext } from './context.ts';
-import { createUnseenFact, type Facts, type Observation } from './facts.ts';
+import { createUnknownFact, type Facts, type Observation } from './facts.ts';
 import { lookUpAtRegistry, saveParentLookup } from './lookup.ts';
 import { findMajority, isNewSighting, type KnownDelegation, toDelegationFacts } from './parent-delegation.ts';
 import { createTimeLimit } from './time-limit.ts';
@@ -187,5 +187,5 @@ function createWatchState(name: string): WatchState {
 }
 
 function createUnknownFacts(reason: 'no_parent' | 'unreachable'): Facts {
-  return { parent_nameservers: createUnseenFact(reason), ds: createUnseenFact(reason) };
+  return { parent_nameservers: createUnknownFact(reason), ds: createUnknownFact(reason) };
 }

@@ -12,7 +12,7 @@ import {
   isSameValue,
   mergeSameValue,
   type Observation,
-  type UnseenDetails,
+  type UnknownDetails,
 } from './facts.ts';
 
 /**
@@ -38,7 +38,7 @@ export interface FactHistory {
   /** Previous values, latest first. */
   readonly past: readonly KnownValue[];
   /** Set if the latest lookup couldn't determine the fact. */
-  readonly unseen: (UnseenDetails & { readonly since: Date }) | undefined;
+  readonly unseen: (UnknownDetails & { readonly since: Date }) | undefined;
 }
 
 /** Values found in one lookup. An empty value means that the fact was absent. */

@@ -8,8 +8,8 @@ import {
   type Facts,
   type FactValue,
   getFactValue,
-  UNSEEN_REASONS,
-  type UnseenReason,
+  UNKNOWN_REASONS,
+  type UnknownReason,
 } from './facts.ts';
 import type { NameserverCheck } from './nameserver-check.ts';
 
@@ -84,7 +84,7 @@ export const impactItemSchema = z.discriminatedUnion('code', [
   z.object({
     code: z.literal('unseen'),
     severity: severitySchema,
-    reason: z.enum(UNSEEN_REASONS).catch('stale'),
+    reason: z.enum(UNKNOWN_REASONS).catch('stale'),
     facts: factNamesSchema,
   }),
 ]);
@@ -172,7 +172,7 @@ export function needsTypedName({ task, isInUse: inUse, areNewNameserversReady: r
 
 export interface ImpactDifference {
   readonly appeared: readonly ImpactItem[];
-  readonly gone: readonly ImpactItem[];
+  readonly disappeared: readonly ImpactItem[];
   readonly changed: readonly { readonly before: ImpactItem; readonly after: ImpactItem }[];
 }
 
@@ -182,7 +182,7 @@ export function compareImpacts(before: Impact, after: Impact): ImpactDifference 
   const itemsAfter = new Map(after.items.map((item) => [getItemKey(item), item]));
   return {
     appeared: after.items.filter((item) => !itemsBefore.has(getItemKey(item))),
-    gone: before.items.filter((item) => !itemsAfter.has(getItemKey(item))),
+    disappeared: before.items.filter((item) => !itemsAfter.has(getItemKey(item))),
     changed: after.items.flatMap((item) => {
       const previous = itemsBefore.get(getItemKey(item));
       return previous === undefined || JSON.stringify(previous) === JSON.stringify(item)
@@ -218,7 +218,7 @@ function listItemFindingKeys(item: ImpactItem): string[] {
   }
 }
 
-export function isFullySeen({ items }: Impact): boolean {
+export function isFullyChecked({ items }: Impact): boolean {
   return items.every(({ severity }) => severity !== 'unseen');
 }
 
@@ -304,7 +304,7 @@ function listUnseenItems({ task, facts }: ImpactInput): ImpactItem[] {
     ...(task === 'nameservers' ? (['ds'] as const) : []),
     ...(task === 'authcode' || task === 'owner-change' ? (['statuses'] as const) : []),
   ];
-  const byReason = new Map<UnseenReason, FactName[]>();
+  const byReason = new Map<UnknownReason, FactName[]>();
   for (const name of neededFacts) {
     const fact = facts[name] ?? { state: 'unseen', reason: 'stale' };
     if (fact.state !== 'unseen') continue;
@@ -358,7 +358,7 @@ function listRecordItems(checks: readonly NameserverCheck[]): ImpactItem[] {
       items.set(key, { code: 'records_differ', severity: 'stops', fact, hosts, now, onNewServer });
     }
   }
-  const unseenItems = checks.flatMap(({ host, state, unseen: facts }) =>
+  const unseenItems = checks.flatMap(({ host, state, uncomparedFacts: facts }) =>
     state === 'authoritative' && facts.length > 0
       ? { code: 'records_unseen' as const, severity: 'unseen' as const, host, facts }
       : [],

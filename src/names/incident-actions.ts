@@ -49,8 +49,8 @@ export async function confirmIncidentAsOurs(
     context,
     id,
     (incident) => confirmAsOurs(incident, confirmation, isNameGuarded),
-    ({ explained }) => ({
-      kind: explained === undefined ? 'incident_proposed' : 'incident_ours',
+    ({ explanation }) => ({
+      kind: explanation === undefined ? 'incident_proposed' : 'incident_ours',
       actor: confirmation.by,
       reason: confirmation.reason,
     }),

@@ -37,8 +37,8 @@ export interface Incident {
   /** In the order in which they were found; never empty. */
   readonly changes: readonly IncidentChange[];
   /** For a guarded name, the first of the two people who say that the team made the change. */
-  readonly proposed: { readonly by: string; readonly reason: string } | undefined;
-  readonly explained: { readonly by: string; readonly reason: string } | undefined;
+  readonly proposedExplanation: { readonly by: string; readonly reason: string } | undefined;
+  readonly explanation: { readonly by: string; readonly reason: string } | undefined;
   readonly raisedBy: string | undefined;
   /** When a lookup found that the name was back to normal. */
   readonly overAt: Date | undefined;
@@ -60,7 +60,7 @@ export function rulesOutRenewal(incident: ListedIncident): boolean {
 export interface IncidentUpdate {
   readonly before: Incident | undefined;
   readonly after: Incident;
-  readonly added: readonly IncidentChange[];
+  readonly addedChanges: readonly IncidentChange[];
   readonly at: Date;
 }
 
@@ -106,30 +106,30 @@ export function updateIncidents(
   const [latest] = incidents;
   const openIncidents = incidents.filter(isOpen);
   const openChanges = openIncidents.flatMap(({ changes }) => changes);
-  const added = toIncidentChanges(
+  const addedChanges = toIncidentChanges(
     lookup.unexplained.filter(({ change }) => !openChanges.some((original) => isReversal(change, original))),
     at,
   );
-  if (added.length > 0) {
+  if (addedChanges.length > 0) {
     const before = latest !== undefined && canJoin(latest, at) ? latest : undefined;
     return {
       before,
-      after: before === undefined ? createIncident(name, added, at) : addChanges(before, added),
-      added,
+      after: before === undefined ? createIncident(name, addedChanges, at) : addChanges(before, addedChanges),
+      addedChanges,
       at,
     };
   }
   const ended = openIncidents.find(({ changes }) => changes.every((change) => isReverted(change, history)));
-  return ended && { before: ended, after: { ...ended, state: 'over', overAt: at }, added: [], at };
+  return ended && { before: ended, after: { ...ended, state: 'over', overAt: at }, addedChanges: [], at };
 }
 
 /** Hashes the state that a person confirms with “It was us”. */
-export function hashIncident({ id, changes, proposed }: Incident): string {
+export function hashIncident({ id, changes, proposedExplanation }: Incident): string {
   const hashedChanges = changes.map(({ kind, fact, before, after, noticedAt }) => ({
     ...{ kind, fact, before, after },
     noticedAt: noticedAt.toISOString(),
   }));
-  return hashJson({ id, proposed, changes: hashedChanges });
+  return hashJson({ id, proposed: proposedExplanation, changes: hashedChanges });
 }
 
 export interface IncidentConfirmation {
@@ -145,21 +145,21 @@ export function confirmAsOurs(
   { shownHash, ...explanation }: IncidentConfirmation,
   isGuarded: boolean,
 ): IncidentOutcome {
-  const refusal = findClosedRefusal(incident);
+  const refusal = checkIncidentOpen(incident);
   if (refusal !== undefined) return { ok: false, refusal };
   if (hashIncident(incident) !== shownHash) return { ok: false, refusal: { code: 'changed' } };
-  if (isGuarded && incident.proposed === undefined) {
-    return { ok: true, incident: { ...incident, proposed: explanation } };
+  if (isGuarded && incident.proposedExplanation === undefined) {
+    return { ok: true, incident: { ...incident, proposedExplanation: explanation } };
   }
-  if (isGuarded && incident.proposed?.by === explanation.by) {
+  if (isGuarded && incident.proposedExplanation?.by === explanation.by) {
     return { ok: false, refusal: { code: 'needs_another_person' } };
   }
-  return { ok: true, incident: { ...incident, state: 'ours', explained: explanation } };
+  return { ok: true, incident: { ...incident, state: 'ours', explanation } };
 }
 
 /** An incident can be raised only once. */
 export function markRaised(incident: Incident, by: string): IncidentOutcome {
-  const refusal = findClosedRefusal(incident);
+  const refusal = checkIncidentOpen(incident);
   if (refusal !== undefined) return { ok: false, refusal };
   if (incident.raisedBy !== undefined) {
     return { ok: false, refusal: { code: 'raised_already', by: incident.raisedBy } };
@@ -168,8 +168,8 @@ export function markRaised(incident: Incident, by: string): IncidentOutcome {
 }
 
 /** @returns undefined if the incident isn't closed */
-export function findClosedRefusal({ state, explained }: Incident): IncidentRefusal | undefined {
-  if (explained !== undefined) return { code: 'explained_already', by: explained.by };
+export function checkIncidentOpen({ state, explanation }: Incident): IncidentRefusal | undefined {
+  if (explanation !== undefined) return { code: 'explained_already', by: explanation.by };
   return state === 'over' ? { code: 'over' } : undefined;
 }
 
@@ -200,7 +200,7 @@ function toIncidentChanges(unexplained: readonly UnexplainedChange[], at: Date):
 function createIncident(name: string, changes: readonly IncidentChange[], at: Date): Incident {
   return {
     ...{ id: randomUUID(), name, version: 0, state: 'open', openedAt: at, changes },
-    ...{ proposed: undefined, explained: undefined, raisedBy: undefined },
+    ...{ proposedExplanation: undefined, explanation: undefined, raisedBy: undefined },
     ...{ overAt: undefined, channelId: undefined },
   };
 }

@@ -53,7 +53,7 @@ export function scheduleNextLookup(kind: LookupKind, name: ScheduledName, now: D
 }
 
 /** Whether a status or an unconfirmed value shows a pending change. */
-export function findPendingChanges(history: NameHistory) {
+export function checkPendingChanges(history: NameHistory) {
   const { current, candidate } = history.statuses ?? {};
   const statuses = [...(current?.value ?? []), ...(candidate?.value ?? [])];
   return {

@@ -16,14 +16,14 @@ import { getFactValue, type Observation } from './facts.ts';
 import { findNewValues, mergeMajority, mergeObservation } from './history.ts';
 import { type Incident, isOpen, updateIncidents } from './incident.ts';
 import {
-  findPendingChanges,
+  checkPendingChanges,
   isUrgent,
   type LookupPlanner,
   type ScheduledName,
   scheduleNextLookup,
 } from './lookup-planner.ts';
 import type { DnsObserver } from './observe.ts';
-import { NO_DELEGATION } from './observe-delegation.ts';
+import { NO_FAULTS } from './observe-delegation.ts';
 import { hasNewDelegation } from './parent-delegation.ts';
 import type { NameObservation, NameRecord, NameRecordStore, RecordUpdate } from './ports.ts';
 import {
@@ -34,7 +34,7 @@ import {
   listFindingCodes,
 } from './posture.ts';
 import { getRegistryKey } from './registry-of.ts';
-import { isUnanswered, type RegistryLookup, readRegistryAnswer } from './registry-record.ts';
+import { isRetryableProblem, parseRegistryAnswer, type RegistryLookup } from './registry-record.ts';
 import { createTimeLimit } from './time-limit.ts';
 import { explainChanges } from './unexplained-changes.ts';
 
@@ -85,7 +85,7 @@ async function lookUpDns(
   const hosts = getFactValue(observation.facts.parent_nameservers);
   // If the delegation is unknown, there is no server to ask, and the health facts become stale.
   if (hosts === undefined || !isHealthLookupDue(history, now)) return observation;
-  const health = hosts.length === 0 ? NO_DELEGATION : await observeDelegation(name, hosts, signal);
+  const health = hosts.length === 0 ? NO_FAULTS : await observeDelegation(name, hosts, signal);
   return { ...observation, facts: { ...observation.facts, ...health } };
 }
 
@@ -152,8 +152,8 @@ export async function fetchRegistryLookup(
 ): Promise<RegistryLookup> {
   const answer = await rdap.fetchRecord(name, signal);
   const at = now();
-  if (answer.kind !== 'not_found') return readRegistryAnswer(answer, name, at);
-  return readRegistryAnswer(answer, name, at, await observer.observeParent(name, signal));
+  if (answer.kind !== 'not_found') return parseRegistryAnswer(answer, name, at);
+  return parseRegistryAnswer(answer, name, at, await observer.observeParent(name, signal));
 }
 
 /** Trusts the registrar in the next record. */
@@ -178,8 +178,8 @@ async function saveLookups(
       mergeLookups(latest, results, await context.loadActivity(latest), getLookupContext(context)),
     ),
   );
-  const { after, added = [] } = saved?.incident ?? {};
-  for (const { kind, fact } of added) {
+  const { after, addedChanges = [] } = saved?.incident ?? {};
+  for (const { kind, fact } of addedChanges) {
     context.log.warn(
       { name: original.name, kind, fact, incidentId: after?.id },
       'a name changed, and no order explains it',
@@ -243,8 +243,8 @@ export function mergeLookups(
     orders: activity.orders,
     knownChanges: record.knownChanges,
   });
-  const { found, knownChanges } = findDangers(history, explained.knownChanges);
-  const unexplained = [...explained.unexplained, ...found];
+  const { newDangers, knownChanges } = findDangers(history, explained.knownChanges);
+  const unexplained = [...explained.unexplained, ...newDangers];
   const incident = updateIncidents(activity.incidents, { name, unexplained, history, at: now });
   const dates = updateDates(record, results);
   const posture = assessPosture({ name, history, at: now, certificateDays }, record.posture);
@@ -329,7 +329,7 @@ function toScheduledName(
   incident: Incident | undefined,
   now: Date,
 ): ScheduledName {
-  const { isChanging, hasUnconfirmedChange } = findPendingChanges(record.history);
+  const { isChanging, hasUnconfirmedChange } = checkPendingChanges(record.history);
   return {
     expiresAt: record.expiry?.at,
     isGuarded,
@@ -355,7 +355,7 @@ function reserveRegistryLookup(planner: LookupPlanner, record: NameRecord, now: 
 
 /** A failed lookup is retried after an hour, or later if the registry requests that. */
 function scheduleAfterRegistry({ result }: RegistryLookup, next: Date, now: Date): Date {
-  if (result.kind !== 'failed' || !isUnanswered(result.problem)) return next;
+  if (result.kind !== 'failed' || !isRetryableProblem(result.problem)) return next;
   return new Date(now.getTime() + Math.max(result.retryAfterMs ?? 0, HOUR_MS));
 }
 

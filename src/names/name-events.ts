@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import {
-  changedValues,
+  buildEventSchema,
+  changedValuesShape,
   confirmedBySchema,
-  defineEvent,
   textsSchema,
   timestampSchema,
 } from '../ledger/event.ts';
@@ -15,7 +15,7 @@ const routingSchema = z.object({ owner: z.string().exactOptional(), channel: z.s
 const incidentKindSchema = z.enum(INCIDENT_KINDS);
 
 export const nameEvents = [
-  defineEvent(
+  buildEventSchema(
     'name',
     [
       ...(['name_watched', 'name_dated', 'name_unwatched', 'name_snoozed', 'name_renewed'] as const),
@@ -34,26 +34,26 @@ export const nameEvents = [
     },
   ),
   /** `incident_joined`: the change was added to an open incident. */
-  defineEvent('name', ['incident_opened', 'incident_joined'], {
+  buildEventSchema('name', ['incident_opened', 'incident_joined'], {
     incident: incidentKindSchema,
     fact: z.enum(FACT_NAMES),
     before: textsSchema,
     after: textsSchema,
   }),
   /** `incident_proposed`: by the first of two people. `incident_over`: the name is back to normal. */
-  defineEvent('name', ['incident_proposed', 'incident_ours', 'incident_raised', 'incident_over'], {
+  buildEventSchema('name', ['incident_proposed', 'incident_ours', 'incident_raised', 'incident_over'], {
     incidents: z.array(incidentKindSchema).readonly(),
     reason: z.string().optional(),
   }),
   /** `orderId`: the regular order that is used instead, or the mandate's order that isn't sent. */
-  defineEvent('name', ['mandate_held'], {
+  buildEventSchema('name', ['mandate_held'], {
     mandate: z.string(),
     holdReason: holdReasonSchema,
     orderId: z.string().optional(),
   }),
-  defineEvent('name', ['name_changed'], changedValues),
+  buildEventSchema('name', ['name_changed'], changedValuesShape),
   /** `names`: the first names with a new owner or channel. `count`: the number of all such names. */
-  defineEvent('name', ['notices_rerouted'], {
+  buildEventSchema('name', ['notices_rerouted'], {
     count: z.int(),
     names: z.array(z.object({ name: z.string(), before: routingSchema, after: routingSchema })).readonly(),
     confirmedBy: confirmedBySchema,

@@ -13,7 +13,7 @@ import { lookUpNow } from './lookup-now.ts';
 import { createLookupPlanner } from './lookup-planner.ts';
 import { findExplanations, listConfirmedTransfers } from './name-orders.ts';
 import { createDelegationObserver } from './observe-delegation.ts';
-import { checkConfirmation, findProofOrHint, getRegistrySendTime } from './order-evidence.ts';
+import { checkConfirmation, findProofOrHint, getLiveSendTime } from './order-evidence.ts';
 import { createImpacts } from './order-impact.ts';
 import { createOrderIncidents } from './order-incidents.ts';
 import type { NameRecord } from './ports.ts';
@@ -149,7 +149,7 @@ async function completeHistory(
 async function findEvidence(context: NamesContext, order: Order, item: OrderItem): Promise<Evidence> {
   const { records, signal, now } = context;
   const { name } = item;
-  const sentAt = getRegistrySendTime(order, item);
+  const sentAt = getLiveSendTime(order, item);
   if (sentAt === undefined) return { kind: 'nothing' };
   const lookup = await lookUpAtRegistry(context, name, createTimeLimit(signal, EVIDENCE_TIMEOUT_MS));
   const [record, sightings] = await Promise.all([records.find(name), records.listRegistrySightings(name)]);

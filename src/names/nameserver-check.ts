@@ -2,7 +2,7 @@ import type { DnsFailure, NameserverAnswer } from '../registry/dns/client.ts';
 import { type DsMatch, matchDs } from '../registry/dns/ds.ts';
 import type { RecordData, RecordType } from '../registry/dns/records.ts';
 import {
-  createUnseenFact,
+  createUnknownFact,
   type Fact,
   type FactName,
   type Facts,
@@ -23,7 +23,7 @@ export interface NameserverCheck {
   /** Differences from the current DNS records. */
   readonly differences: readonly RecordDifference[];
   /** Facts that couldn't be compared. */
-  readonly unseen: readonly FactName[];
+  readonly uncomparedFacts: readonly FactName[];
   /** Whether the server's keys match the DS in the parent zone. */
   readonly ds: DsMatch | 'unsigned';
 }
@@ -42,7 +42,7 @@ const MAX_ALIASES = 4;
 
 export interface CheckedName {
   readonly name: string;
-  readonly current: Facts | Promise<Facts>;
+  readonly currentFacts: Facts | Promise<Facts>;
 }
 
 /**
@@ -66,7 +66,13 @@ async function checkNameserver(
 ): Promise<NameserverCheck> {
   const result = await findAddress(dns, checkedName.name, host, signal);
   if ('state' in result) {
-    return { host, state: result.state, differences: [], unseen: [...COMPARED_FACTS], ds: 'unknown' };
+    return {
+      host,
+      state: result.state,
+      differences: [],
+      uncomparedFacts: [...COMPARED_FACTS],
+      ds: 'unknown',
+    };
   }
   const queryHost = <Type extends RecordType>(name: string, type: Type) =>
     dns.queryNameserver(result.address, name, type, signal);
@@ -74,7 +80,7 @@ async function checkNameserver(
     queryRecords(dns, queryHost, checkedName.name, signal),
     checkDs(dns, queryHost, checkedName.name, signal),
   ]);
-  const current = await checkedName.current;
+  const current = await checkedName.currentFacts;
   const compared = COMPARED_FACTS.map((fact) => ({
     fact,
     now: getFactValue(current[fact]),
@@ -88,7 +94,7 @@ async function checkNameserver(
         ? []
         : { fact, now, onNewServer },
     ),
-    unseen: compared.flatMap(({ fact, now, onNewServer }) =>
+    uncomparedFacts: compared.flatMap(({ fact, now, onNewServer }) =>
       now === undefined || onNewServer === undefined ? fact : [],
     ),
     ds,
@@ -99,7 +105,7 @@ async function checkNameserver(
  * Like {@link checkNameservers}, but doesn't compare records.
  * @throws only the signal's reason
  */
-export async function checkServer(
+export async function checkServerAuthority(
   dns: QueryClient,
   name: string,
   host: string,
@@ -159,11 +165,11 @@ async function queryRecords(
     for (let aliases = 0; aliases <= MAX_ALIASES; aliases += 1) {
       const isOwnHost = current === name || current.endsWith(`.${name}`);
       const answer = isOwnHost ? await queryHost(current, type) : await dns.query(current, type, signal);
-      if (answer.kind === 'referral') return createUnseenFact('referral');
+      if (answer.kind === 'referral') return createUnknownFact('referral');
       if (answer.kind !== 'alias') return toFact(answer, toTexts);
       current = answer.target;
     }
-    return createUnseenFact('alias_loop');
+    return createUnknownFact('alias_loop');
   };
   return lookUpUsage(name, lookUp);
 }

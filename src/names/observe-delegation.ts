@@ -4,11 +4,11 @@ import type { DnsClient } from '../registry/dns/client.ts';
 import type { RdapClient } from '../registry/rdap/client.ts';
 import type { NamesContext } from './context.ts';
 import { HEALTH_FACTS } from './delegation-health.ts';
-import { ABSENT, createFact, createUnseenFact, type Fact, type Facts } from './facts.ts';
+import { ABSENT, createFact, createUnknownFact, type Fact, type Facts } from './facts.ts';
 import type { LookupPlanner } from './lookup-planner.ts';
-import { checkServer } from './nameserver-check.ts';
+import { checkServerAuthority } from './nameserver-check.ts';
 import { getRegistryKey } from './registry-of.ts';
-import { readRegistryAnswer } from './registry-record.ts';
+import { parseRegistryAnswer } from './registry-record.ts';
 
 /** Asks the servers of a delegation about the name, and registries about the servers' domains. */
 
@@ -51,7 +51,7 @@ export function createDelegationObserver(
   async function lookUpDomain(domain: string, signal: AbortSignal): Promise<DomainState> {
     // Uses the same budget as other lookups. If it is used up, the domain is checked on another day.
     if (planner.reserve(getRegistryKey(domain), false, now()) > now()) return { kind: 'unknown' };
-    const { result } = readRegistryAnswer(await rdap.fetchRecord(domain, signal), domain, now());
+    const { result } = parseRegistryAnswer(await rdap.fetchRecord(domain, signal), domain, now());
     switch (result.kind) {
       case 'registered':
         return { kind: 'registered', expiresAt: result.registration.expiresAt };
@@ -74,7 +74,7 @@ export function createDelegationObserver(
       (domain) => domain !== name,
     );
     const [servers, states] = await Promise.all([
-      Promise.all(queriedHosts.map((host) => checkServer(dns, name, host, signal))),
+      Promise.all(queriedHosts.map((host) => checkServerAuthority(dns, name, host, signal))),
       Promise.all(
         hostDomains.map(async (domain) => ({ domain, state: await getDomainState(domain, signal) })),
       ),
@@ -85,7 +85,7 @@ export function createDelegationObserver(
 
 /** Combines the answers of the servers with those of their domains' registries. */
 function assessDelegationHealth(
-  servers: readonly Awaited<ReturnType<typeof checkServer>>[],
+  servers: readonly Awaited<ReturnType<typeof checkServerAuthority>>[],
   domains: readonly { readonly domain: string; readonly state: DomainState }[],
   now: Date,
 ): Facts {
@@ -100,7 +100,7 @@ function assessDelegationHealth(
     const matching = domains.flatMap(({ domain, state }) => (matches(state, domain) ? [domain] : []));
     return matching.length > 0 || areAllDomainsKnown
       ? createFact(matching)
-      : createUnseenFact('registry_unavailable');
+      : createUnknownFact('registry_unavailable');
   };
   const answeringServers = servers.filter(({ state }) => state === 'authoritative');
   const expiresBefore = now.getTime() + EXPIRING_MS;
@@ -117,10 +117,10 @@ function assessDelegationHealth(
     ),
     unfit_ds:
       answeringServers.length === 0 || answeringServers.some(({ ds }) => ds === 'unknown')
-        ? createUnseenFact('not_published')
+        ? createUnknownFact('not_published')
         : createFact(answeringServers.filter(({ ds }) => ds === 'mismatch').map(({ host }) => host)),
   };
 }
 
 /** Without a delegation, no server can be faulty. */
-export const NO_DELEGATION: Facts = Object.fromEntries(HEALTH_FACTS.map((fact) => [fact, ABSENT]));
+export const NO_FAULTS: Facts = Object.fromEntries(HEALTH_FACTS.map((fact) => [fact, ABSENT]));

@@ -6,7 +6,7 @@ import type { DnskeyRecord, DsRecord, RecordData, RecordType } from '../registry
 import {
   ABSENT,
   createFact,
-  createUnseenFact,
+  createUnknownFact,
   type Fact,
   type Facts,
   getFactValue,
@@ -33,7 +33,7 @@ const KEY_DIGEST_LENGTH = 16;
 
 export type QueryClient = Pick<DnsClient, 'query' | 'queryNameserver'>;
 
-export type ReadCertificate = (
+export type CertificateReader = (
   name: string,
   addresses: readonly string[],
   signal: AbortSignal | undefined,
@@ -42,7 +42,7 @@ export type ReadCertificate = (
 export function createDnsObserver(
   dns: DnsClient,
   parents: ParentZones,
-  readCertificate: ReadCertificate,
+  readCertificate: CertificateReader,
   now: () => Date,
 ): DnsObserver {
   let serverIndex = 0;
@@ -80,7 +80,7 @@ export function createDnsObserver(
 
   /** Asks the parent zone's servers, because a resolver returns the data of the name's own zone. */
   async function observeParent(name: string, signal: AbortSignal | undefined): Promise<Fact> {
-    let fact = createUnseenFact('no_parent');
+    let fact = createUnknownFact('no_parent');
     const addresses = await parents.findServers(name, signal);
     serverIndex += 1;
     for (let offset = 0; offset < Math.min(MAX_PARENT_SERVERS, addresses.length); offset += 1) {
@@ -88,7 +88,7 @@ export function createDnsObserver(
       const answer = await dns.queryDelegation(address, name, 'nameservers', signal);
       if (answer.kind === 'delegated') return createFact(answer.nameServers);
       if (answer.kind === 'not_delegated') return ABSENT;
-      fact = createUnseenFact(answer.failure);
+      fact = createUnknownFact(answer.failure);
     }
     return fact;
   }
@@ -104,8 +104,8 @@ async function observeSignatures(
     dns.querySignatures(name, 'DNSKEY', signal),
     dns.querySignatures(name, 'SOA', signal),
   ]);
-  if (typeof keys === 'string') return createUnseenFact(keys);
-  if (typeof soa === 'string') return createUnseenFact(soa);
+  if (typeof keys === 'string') return createUnknownFact(keys);
+  if (typeof soa === 'string') return createUnknownFact(soa);
   return toSignaturesFact([keys, soa], at);
 }
 
@@ -169,13 +169,13 @@ async function lookUpImpactFacts(name: string, lookUp: RecordLookup): Promise<Fa
  * Used while a person waits.
  * @param signal answers after it aborts count as missing
  */
-export function observeImpact(dns: QueryClient, name: string, signal: AbortSignal): Promise<Facts> {
+export function observeImpactFacts(dns: QueryClient, name: string, signal: AbortSignal): Promise<Facts> {
   return lookUpImpactFacts(name, async (host, type, toTexts) => {
     try {
       return toFact(await dns.query(host, type, signal), toTexts);
     } catch (error) {
       if (!signal.aborted) throw error;
-      return createUnseenFact('timeout');
+      return createUnknownFact('timeout');
     }
   });
 }
@@ -212,7 +212,7 @@ export function toFact<Data>(
     case 'no_such_name':
       return ABSENT;
     case 'unanswered':
-      return createUnseenFact(answer.failure);
+      return createUnknownFact(answer.failure);
   }
 }
 

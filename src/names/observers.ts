@@ -2,8 +2,8 @@ import { readCertificate } from '../registry/certificate.ts';
 import { createDnsClient, type DnsClient } from '../registry/dns/client.ts';
 import { createParentZones, type ParentZones } from '../registry/dns/parent-zones.ts';
 import { type DnsServer, getSystemDnsServers } from '../registry/dns/servers.ts';
-import { createUnseenFact } from './facts.ts';
-import { createDnsObserver, type DnsObserver, type ReadCertificate } from './observe.ts';
+import { createUnknownFact } from './facts.ts';
+import { type CertificateReader, createDnsObserver, type DnsObserver } from './observe.ts';
 import { createAddressFilter, isSandbox } from './reachability.ts';
 
 export interface Observers {
@@ -28,7 +28,7 @@ const PARENT_TIMEOUT_MS = 1_500;
 export function createObservers(
   configuredServers: readonly DnsServer[] | undefined,
   now: () => Date,
-  certificateReader?: ReadCertificate,
+  certificateReader?: CertificateReader,
   isPrivateAllowed = false,
 ): Observers {
   const mayConnect = createAddressFilter(configuredServers !== undefined && isSandbox(configuredServers));
@@ -52,7 +52,7 @@ export function createObservers(
     quickObserver: createDnsObserver(
       quickDns,
       createParentZones(quickDns, now),
-      async () => createUnseenFact('stale'),
+      async () => createUnknownFact('stale'),
       now,
     ),
   };

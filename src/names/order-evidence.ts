@@ -44,12 +44,12 @@ export function findProofOrHint(lostAnswer: LostAnswer, { result }: RegistryLook
     return { kind: 'hint', source: server, seen: { code: 'not_registered' } };
   const { registration } = result;
   const proof =
-    registration.isSecure && registration.hasExactDates ? findProof(lostAnswer, registration) : undefined;
+    registration.usedHttps && registration.hasExactDates ? findProof(lostAnswer, registration) : undefined;
   if (proof !== undefined) return { kind: 'done', seen: { code: proof } };
   const assessment = assessRecord(registration, lostAnswer);
   if (assessment === undefined) return NOTHING;
   if ('done' in assessment) return { kind: 'done', seen: assessment.done };
-  const seen = registration.isSecure ? assessment.hint : { ...assessment.hint, overHttp: true };
+  const seen = registration.usedHttps ? assessment.hint : { ...assessment.hint, overHttp: true };
   return { kind: 'hint', source: server, seen };
 }
 
@@ -71,7 +71,7 @@ export function checkConfirmation(
 }
 
 /** @returns undefined if the registry's record can't show the effect of the order */
-export function getRegistrySendTime(
+export function getLiveSendTime(
   { account }: { readonly account: Order['account'] },
   { sentAt }: { readonly sentAt: Date | undefined },
 ): Date | undefined {
@@ -186,7 +186,7 @@ function assessCreation(record: Registration, { order, sentAt }: LostAnswer): Re
   const msAfterSent = (registeredAt?.getTime() ?? Number.NaN) - sentAt.getTime();
   const isInWindow = msAfterSent >= -MAX_CLOCK_SKEW_MS && msAfterSent <= HOUR_MS;
   const nameServers = compareNameServers(record, order);
-  if (record.isSecure && record.hasExactDates && isInWindow && nameServers.areRequested)
+  if (record.usedHttps && record.hasExactDates && isInWindow && nameServers.areRequested)
     return { done: { code: 'registered' } };
   return {
     hint: {
@@ -224,7 +224,7 @@ function assessRenewal(
   if (record.registrar !== registrar || (record.transferredAt ?? sentAt) > sentAt)
     return { hint: { ...hint, otherCause: 'transfer' } };
   const isSecure =
-    record.isSecure &&
+    record.usedHttps &&
     record.hasExactDates &&
     (findSightingBefore(sightings, 'transport', sentAt) ?? []).includes('https');
   return isSecure ? { done: { code: 'renewed', ...dates } } : { hint };

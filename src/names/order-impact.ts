@@ -8,14 +8,14 @@ import { toAffectedName } from '../policy/subject.ts';
 import type { DnsClient } from '../registry/dns/client.ts';
 import type { NamesContext } from './context.ts';
 import { type Dependents, findDependents } from './dependents.ts';
-import { findFormerNameServers, getCurrentNameServers } from './former-nameservers.ts';
+import { findPreviousNameServers, getCurrentNameServers } from './former-nameservers.ts';
 import { collectRecentFacts, mergeObservation, type NameHistory } from './history.ts';
 import {
   assessImpact,
   type Certainty,
   type Impact,
   type ImpactTask,
-  isFullySeen,
+  isFullyChecked,
   listFindingKeys,
   MAX_CURRENT_AGE_MS,
   markStaleImpact,
@@ -57,7 +57,7 @@ export function createImpacts(context: NamesContext) {
   }
 
   return {
-    loadFormerNameServers: (order: Order) => loadPreviousNameServers(context, order),
+    loadPreviousNameServers: (order: Order) => loadPreviousNameServers(context, order),
     checkDelegation: (order: Order, item: OrderItem) => checkDelegation(context, order, item),
     /**
      * Assesses the impact for the requester within two seconds. The first result is stored as the impact at
@@ -119,14 +119,14 @@ async function assessWithHistory(
   timeoutMs: number,
 ): Promise<{ readonly impact: Impact; readonly history: NameHistory }> {
   const lookup = context.lookUpNow(name, dns, timeoutMs);
-  const current = lookup.then(({ facts }) => facts);
+  const currentFacts = lookup.then(({ facts }) => facts);
   const [observation, history, dependents, checks] = await Promise.all([
     lookup,
     findHistory(context, name),
     loadDependents(context, name),
     newNameServers &&
       checkWithTimeout(context, timeoutMs + COMPARISON_TIMEOUT_MS, (signal) =>
-        checkNameservers(dns, { name, current }, newNameServers, signal),
+        checkNameservers(dns, { name, currentFacts }, newNameServers, signal),
       ),
   ]);
   const { at: seenAt, facts } = observation;
@@ -185,7 +185,7 @@ async function loadPreviousNameServers(context: NamesContext, order: Order): Pro
     findHistory(context, order.items[0]?.name ?? ''),
     context.impacts.findNameServers(order.id),
   ]);
-  return findFormerNameServers(order, history, serversAtRequest);
+  return findPreviousNameServers(order, history, serversAtRequest);
 }
 
 async function checkDelegation(
@@ -197,7 +197,7 @@ async function checkDelegation(
   // Demo names aren't in DNS.
   if (hosts === undefined || isDemoContext(order.account.context)) return { kind: 'unknown' };
   const checks = await checkWithTimeout(context, THOROUGH_TIMEOUT_MS, (signal) =>
-    checkNameservers(context.dns, { name, current: {} }, hosts, signal),
+    checkNameservers(context.dns, { name, currentFacts: {} }, hosts, signal),
   );
   return toDelegationLookup(checks);
 }
@@ -261,7 +261,7 @@ async function assessAtApproval(context: NamesContext, order: Order, clickedAt: 
     await impacts.saveWarning(order.id, impact);
     return 'changed';
   }
-  return isFullySeen(impact) ? 'known' : 'unknown';
+  return isFullyChecked(impact) ? 'known' : 'unknown';
 }
 
 /**
@@ -270,7 +270,7 @@ async function assessAtApproval(context: NamesContext, order: Order, clickedAt: 
  */
 function hasNewFindings(stored: OrderImpact | undefined, impact: Impact): boolean {
   // Without an earlier lookup, there is nothing to compare with.
-  if (stored === undefined) return !isFullySeen(impact);
+  if (stored === undefined) return !isFullyChecked(impact);
   const knownFindings = new Set([...listFindingKeys(stored.atRequest), ...stored.warnedFindings]);
   return listFindingKeys(impact).some((finding) => !knownFindings.has(finding));
 }

@@ -2,7 +2,7 @@ import type { DelegationAnswer } from '../registry/dns/client.ts';
 import {
   ABSENT,
   createFact,
-  createUnseenFact,
+  createUnknownFact,
   type Fact,
   type Facts,
   getFactValue,
@@ -27,12 +27,13 @@ export function toDelegationFacts(answer: DelegationAnswer): Pick<Facts, ParentF
     case 'delegated':
       return {
         parent_nameservers: createFact(answer.nameServers),
-        ds: answer.ds === undefined ? createUnseenFact('not_published') : createFact(answer.ds.map(formatDs)),
+        ds:
+          answer.ds === undefined ? createUnknownFact('not_published') : createFact(answer.ds.map(formatDs)),
       };
     case 'not_delegated':
       return { parent_nameservers: ABSENT, ds: ABSENT };
     case 'unanswered':
-      return { parent_nameservers: createUnseenFact(answer.failure), ds: createUnseenFact(answer.failure) };
+      return { parent_nameservers: createUnknownFact(answer.failure), ds: createUnknownFact(answer.failure) };
   }
 }
 
@@ -72,7 +73,7 @@ export function findMajority(answers: readonly Facts[]): Facts {
 }
 
 function findFactMajority(fact: ParentFact, answers: readonly Facts[]): Fact {
-  const facts = answers.map((answer) => answer[fact] ?? createUnseenFact('stale'));
+  const facts = answers.map((answer) => answer[fact] ?? createUnknownFact('stale'));
   const known = facts.filter(({ state }) => state !== 'unseen');
   const majority = known.find(
     (candidate) => known.filter((other) => isSame(fact, candidate, other)).length * 2 > known.length,
@@ -80,7 +81,7 @@ function findFactMajority(fact: ParentFact, answers: readonly Facts[]): Fact {
   const isSingleAnswer = known.length < Math.min(2, answers.length);
   if (majority !== undefined && !isSingleAnswer) return majority;
   const unknownFact = known.length > 1 ? undefined : facts.find(({ state }) => state === 'unseen');
-  return unknownFact ?? createUnseenFact('servers_disagree');
+  return unknownFact ?? createUnknownFact('servers_disagree');
 }
 
 function isSame(fact: ParentFact, one: Fact, other: Fact): boolean {

@@ -226,9 +226,9 @@ export type NameCursor = Pick<PortfolioEntry, 'name' | 'expiresAt'>;
 
 export interface ImportPlan {
   readonly hash: string;
-  readonly changed: readonly EditedName[];
+  readonly changedNames: readonly EditedName[];
   readonly unchangedCount: number;
-  readonly unwatched: readonly string[];
+  readonly unwatchedNames: readonly string[];
 }
 
 export interface NameQuery {

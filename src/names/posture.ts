@@ -4,7 +4,7 @@ import { type DelegationFaultCode, findFaults, HEALTH_FACTS } from './delegation
 import { type FactName, type FactValue, findPart } from './facts.ts';
 import type { FactHistory, NameHistory } from './history.ts';
 import { NO_MAIL } from './impact.ts';
-import { getSignatureWarning } from './signatures.ts';
+import { getSignatureWarningTime } from './signatures.ts';
 
 /**
  * The findings of a name. Each lookup stores a {@link Posture}. Findings about dates, owner and incidents are
@@ -44,8 +44,8 @@ export const FINDING_CODES = [
   ...CODES_BY_LEVEL.note,
 ] as const;
 export type FindingCode = (typeof FINDING_CODES)[number];
-export const DANGERS = CODES_BY_LEVEL.danger;
-export type DangerCode = (typeof DANGERS)[number];
+export const DANGER_CODES = CODES_BY_LEVEL.danger;
+export type DangerCode = (typeof DANGER_CODES)[number];
 export const DELEGATION_FINDINGS = [
   'all_lame',
   'nameserver_registrable',
@@ -55,8 +55,8 @@ export const DELEGATION_FINDINGS = [
 ] as const satisfies readonly FindingCode[];
 
 /** The parts of a name that lookups check. A name with an unseen part is never `fine`. */
-export const PARTS = ['registry', 'delegation', 'dnssec', 'dns', 'certificate'] as const;
-export type Part = (typeof PARTS)[number];
+export const LOOKUP_PARTS = ['registry', 'delegation', 'dnssec', 'dns', 'certificate'] as const;
+export type LookupPart = (typeof LOOKUP_PARTS)[number];
 
 export interface Finding {
   readonly code: FindingCode;
@@ -83,7 +83,7 @@ export interface Posture {
 }
 
 export interface UnseenPart {
-  readonly part: Part;
+  readonly part: LookupPart;
   /** In ms, and possibly in the future; 0 if the part was never seen. */
   readonly since: number;
   /** Nameservers that don't respond. */
@@ -111,7 +111,7 @@ export interface Assessment {
 /** Also the threshold of `nameserver_expiring`. */
 const EXPIRES_SOON_MS = 30 * DAY_MS;
 /** DNS is looked up daily, registries weekly. */
-const MAX_AGE_MS: Readonly<Record<Part, number>> = {
+const MAX_AGE_MS: Readonly<Record<LookupPart, number>> = {
   registry: 15 * DAY_MS,
   delegation: 2 * DAY_MS,
   dnssec: 2 * DAY_MS,
@@ -162,7 +162,7 @@ function addFinding(findings: Finding[], { code, since, about }: PeriodFinding):
   return findings;
 }
 
-const NEVER_SEEN: readonly UnseenPart[] = PARTS.map((part) => ({ part, since: 0 }));
+const NEVER_SEEN: readonly UnseenPart[] = LOOKUP_PARTS.map((part) => ({ part, since: 0 }));
 
 export function listFindingCodes({ findings }: Assessment): readonly FindingCode[] {
   return findings.map(({ code }) => code);
@@ -224,7 +224,7 @@ const REPLACED_BY: Readonly<Partial<Record<FindingCode, FindingCode>>> = {
 };
 
 /** Counts the names with each new or fixed finding, worst first. Notes aren't counted. */
-export function countChanges(changes: readonly FindingsChange[]) {
+export function countFindingChanges(changes: readonly FindingsChange[]) {
   const isFixed = (code: FindingCode, { ended, began }: FindingsChange) => {
     const worse = REPLACED_BY[code];
     return ended.includes(code) && !(worse !== undefined && began.includes(worse));
@@ -350,7 +350,7 @@ function listCertificateFindings({ name, history, certificateDays }: LookedUpNam
 /** Uses the latest sighting even if it isn't confirmed, because signatures change often. */
 function listSignatureFindings(history: NameHistory): Posture['findings'] {
   const sighting = history.signatures?.candidate ?? history.signatures?.current;
-  const since = sighting && getSignatureWarning(sighting);
+  const since = sighting && getSignatureWarningTime(sighting);
   return since === undefined || isUnsigned(history) ? [] : [{ code: 'dnssec_expiring', since }];
 }
 
@@ -359,12 +359,12 @@ function isUnsigned(history: NameHistory): boolean {
 }
 
 /** @returns the earliest expiry of the name's certificates in ms; infinity if it has none */
-export function getCertificateEnd({ posture }: AssessedName): number {
+export function getEarliestCertificateExpiry({ posture }: AssessedName): number {
   const endTimes = posture?.findings.map(({ until }) => until ?? Number.POSITIVE_INFINITY) ?? [];
   return Math.min(Number.POSITIVE_INFINITY, ...endTimes);
 }
 
-const FACTS_BY_PART: Readonly<Record<Exclude<Part, 'delegation'>, readonly FactName[]>> = {
+const FACTS_BY_PART: Readonly<Record<Exclude<LookupPart, 'delegation'>, readonly FactName[]>> = {
   registry: ['statuses'],
   dnssec: ['ds', 'signatures'],
   certificate: CERTIFICATE_FACTS,
@@ -372,7 +372,7 @@ const FACTS_BY_PART: Readonly<Record<Exclude<Part, 'delegation'>, readonly FactN
 };
 
 function listUnseenParts(history: NameHistory): Posture['unseen'] {
-  return PARTS.map((part) => {
+  return LOOKUP_PARTS.map((part) => {
     const partFacts = part === 'delegation' ? HEALTH_FACTS : FACTS_BY_PART[part];
     const facts = isUnsigned(history) ? partFacts.filter((fact) => fact !== 'signatures') : partFacts;
     const silent = part === 'delegation' ? history.silent_nameservers?.current : undefined;

@@ -17,7 +17,7 @@ import {
 } from './portfolio.ts';
 import type { ReportProgress } from './ports.ts';
 import {
-  createChangeClassifier,
+  createRequirementFinder,
   mergeAllRequirements,
   type Protection,
   separateChanges,
@@ -44,7 +44,7 @@ export interface ProtectionContext extends OrdersContext {
 export type FactsProposal = ProposalOf<'facts' | 'lapse'>;
 
 export interface EditResult {
-  readonly changed: readonly string[];
+  readonly changedNames: readonly string[];
   readonly proposal: ProposalOf<'facts'> | undefined;
 }
 
@@ -71,7 +71,7 @@ export function createProtectedChanges(context: ProtectionContext) {
         () => portfolio.findImportPlan(hash, by, now(), progress),
         async (plan) => {
           if (plan === 'gone' || 'stale' in plan) return plan;
-          return writeAllowedChanges(context, plan.changed, { by, origin }, { hash, progress });
+          return writeAllowedChanges(context, plan.changedNames, { by, origin }, { hash, progress });
         },
       ),
     unwatch: (name: string, by: string, origin: MessagePlace) => unwatch(context, name, { by, origin }),
@@ -141,7 +141,7 @@ async function writeAllowedChanges(
   if (outcome !== 'written') return outcome;
   await proposeLapses(context, allowed.changes, by);
   return {
-    changed: allowed.changes.map(({ name }) => name),
+    changedNames: allowed.changes.map(({ name }) => name),
     proposal: waiting.length === 0 ? undefined : await propose(context, waiting, request),
   };
 }
@@ -172,7 +172,7 @@ async function unwatch(
   const outcome = await applyEdits(context, `unwatching ${name}`, load, request);
   if (typeof outcome === 'string') throw new Error(`unwatching a name exceeded a limit: ${outcome}`);
   if (outcome.proposal !== undefined) return { kind: 'waiting', pending: outcome.proposal };
-  return { kind: outcome.changed.length > 0 ? 'unwatched' : 'not_watched' };
+  return { kind: outcome.changedNames.length > 0 ? 'unwatched' : 'not_watched' };
 }
 
 async function changeReminders(
@@ -233,5 +233,5 @@ async function findConfirmers(
   if (kind === 'facts') return mergeAllRequirements(names, proposer, protection);
   // If the lapse weakens no protection, any other person can confirm it.
   const [lapse] = names;
-  return (lapse && createChangeClassifier(protection)(lapse, proposer)) ?? 'another_person';
+  return (lapse && createRequirementFinder(protection)(lapse, proposer)) ?? 'another_person';
 }

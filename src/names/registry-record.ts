@@ -10,16 +10,16 @@ import {
   jCardSchema,
   listSchema,
   nameserverSchema,
-  parseMatching,
+  parseValidItems,
   toAsciiName,
 } from '../registry/rdap/record-parts.ts';
 import { isDeleted, normalizeStatus, normalizeWord } from '../registry/rdap/status.ts';
 import {
   ABSENT,
-  ASSUMED_EARLIEST,
   createFact,
+  createUnknownFact,
   createUnreadableFact,
-  createUnseenFact,
+  EARLIEST_TIME_MARK,
   type Fact,
   type FactName,
   type Facts,
@@ -71,7 +71,7 @@ export interface RecordProblem {
 }
 
 /** Whether the registry gave no usable response, so a retry may succeed. */
-export function isUnanswered({ code }: RecordProblem): boolean {
+export function isRetryableProblem({ code }: RecordProblem): boolean {
   return RDAP_PROBLEMS.some((problem) => problem === code);
 }
 
@@ -89,7 +89,7 @@ export interface Registration {
   /** Status values as defined in RFC 8056; undefined if not published. */
   readonly statuses: readonly string[] | undefined;
   /** Whether all requests and redirects used https. */
-  readonly isSecure: boolean;
+  readonly usedHttps: boolean;
 }
 
 export interface RegistryLookup {
@@ -103,19 +103,19 @@ export interface RegistryLookup {
 }
 
 /** @param delegation the parent zone's answer, if there was no record */
-export function readRegistryAnswer(
+export function parseRegistryAnswer(
   answer: RdapAnswer,
   name: string,
   at: Date,
   delegation?: Fact,
 ): RegistryLookup {
-  if (answer.kind === 'unavailable') return createEmptyLookup(name, at, answer.problem, answer.retryAfterMs);
+  if (answer.kind === 'unavailable') return createFailedLookup(name, at, answer.problem, answer.retryAfterMs);
   const { server } = answer;
   if (answer.kind === 'not_found') return createLookupWithoutRecord(name, at, server, delegation);
   const record = domainObjectSchema.safeParse(answer.body).data;
-  if (record === undefined) return createEmptyLookup(name, at, { code: 'not_a_domain' });
+  if (record === undefined) return createFailedLookup(name, at, { code: 'not_a_domain' });
   if (toAsciiName(record.ldhName ?? record.unicodeName ?? '') !== name)
-    return createEmptyLookup(name, at, { code: 'other_name' });
+    return createFailedLookup(name, at, { code: 'other_name' });
   const facts = { ...readFacts(record), transport: createFact([answer.secure ? 'https' : 'http']) };
   const hasExactDates = parseMembers(eventSchema, record.events).every(
     ({ eventDate }) => readRecordDate(eventDate)?.isExact !== false,
@@ -133,23 +133,23 @@ function createLookupWithoutRecord(
   name: string,
   at: Date,
   server: string,
-  delegation: Fact = createUnseenFact('stale'),
+  delegation: Fact = createUnknownFact('stale'),
 ): RegistryLookup {
   if (delegation.state === 'seen') {
-    const lookup = createEmptyLookup(name, at, { code: 'delegated_without_record' });
-    return { ...lookup, facts: fillFacts(createUnseenFact('delegated_without_record')) };
+    const lookup = createFailedLookup(name, at, { code: 'delegated_without_record' });
+    return { ...lookup, facts: fillFacts(createUnknownFact('delegated_without_record')) };
   }
-  const fact = delegation.state === 'absent' ? ABSENT : createUnseenFact('registry_unavailable');
+  const fact = delegation.state === 'absent' ? ABSENT : createUnknownFact('registry_unavailable');
   return { name, at, facts: fillFacts(fact), result: { kind: 'not_registered', server } };
 }
 
-export function createEmptyLookup(
+export function createFailedLookup(
   name: string,
   at: Date,
   problem: RecordProblem,
   retryAfterMs?: number,
 ): RegistryLookup {
-  const facts = fillFacts(createUnseenFact('registry_unavailable'));
+  const facts = fillFacts(createUnknownFact('registry_unavailable'));
   return {
     name,
     at,
@@ -168,7 +168,9 @@ function readFacts(record: z.output<typeof domainObjectSchema>) {
     registration: createFact(['registered']),
     registrar: readRegistrar(record.entities),
     statuses: readList(record.status, (members) => members.map(toText).map(normalizeStatus)),
-    registry_nameservers: readList(record.nameservers, (members) => parseMatching(nameserverSchema, members)),
+    registry_nameservers: readList(record.nameservers, (members) =>
+      parseValidItems(nameserverSchema, members),
+    ),
     secure_dns: readSecureDns(record.secureDNS),
     owner: readOwner(record.entities, record.redacted),
     registered_at: readDate(events, 'registration'),
@@ -198,7 +200,7 @@ function readRegistration(facts: Facts, hasExactDates: boolean, now: Date): Regi
     registrar: getRegistrarName(getValues('registrar')),
     nameServers: getValues('registry_nameservers'),
     statuses,
-    isSecure: getValues('transport').includes('https'),
+    usedHttps: getValues('transport').includes('https'),
   };
 }
 
@@ -207,14 +209,14 @@ function readList(
   members: readonly unknown[] | undefined,
   read: (members: readonly unknown[]) => readonly string[],
 ): Fact {
-  if (members === undefined) return createUnseenFact('not_published');
+  if (members === undefined) return createUnknownFact('not_published');
   const texts = read(members.slice(0, MAX_ITEMS)).filter(isNotEmpty);
   return texts.length === 0 && members.length > 0 ? createUnreadableFact(toText(members)) : createFact(texts);
 }
 
 function readRegistrar(entities: readonly unknown[] | undefined): Fact {
   const registrar = filterByRole(entities, 'registrar')[0];
-  if (registrar === undefined) return createUnseenFact('not_published');
+  if (registrar === undefined) return createUnknownFact('not_published');
   const id = parseMembers(publicIdSchema, registrar.publicIds).find(({ type }) =>
     /^iana[\s_-]*registrar/i.test(type.trim()),
   );
@@ -230,16 +232,16 @@ function readRegistrar(entities: readonly unknown[] | undefined): Fact {
     ...(name === undefined ? [] : [`name:${name}`]),
     ...(name === undefined && handle !== '' ? [`handle:${handle}`] : []),
   ];
-  return parts.length === 0 ? createUnseenFact('not_published') : createFact(parts);
+  return parts.length === 0 ? createUnknownFact('not_published') : createFact(parts);
 }
 
 function readSecureDns(member: unknown): Fact {
-  if (member === undefined || member === null) return createUnseenFact('not_published');
+  if (member === undefined || member === null) return createUnknownFact('not_published');
   const delegation = secureDnsSchema.safeParse(member).data;
   if (delegation === undefined) return createUnreadableFact(toText(member));
   if (delegation.delegationSigned === true || (delegation.dsData?.length ?? 0) > 0)
     return createFact(['signed']);
-  return delegation.delegationSigned === false ? ABSENT : createUnseenFact('not_published');
+  return delegation.delegationSigned === false ? ABSENT : createUnknownFact('not_published');
 }
 
 type Event = z.output<typeof eventSchema>;
@@ -252,10 +254,10 @@ function readDate(events: readonly Event[], action: string, pick = Math.min): Fa
   if (dates.length > 0) {
     const ms = pick(...dates.map(({ at }) => at.getTime()));
     const isExact = dates.some((date) => date.at.getTime() === ms && date.isExact);
-    return createFact([new Date(ms).toISOString(), ...(isExact ? [] : [ASSUMED_EARLIEST])]);
+    return createFact([new Date(ms).toISOString(), ...(isExact ? [] : [EARLIEST_TIME_MARK])]);
   }
   const text = matching.map(({ eventDate }) => toText(eventDate)).find(isNotEmpty);
-  return text === undefined ? createUnseenFact('not_published') : createUnreadableFact(text);
+  return text === undefined ? createUnknownFact('not_published') : createUnreadableFact(text);
 }
 
 function toText(member: unknown): string {
@@ -303,7 +305,7 @@ function readOwner(entities: readonly unknown[] | undefined, redacted: readonly 
       addField('country', value[6]);
     }
   }
-  if (fields.size === 0) return createUnseenFact('not_published');
+  if (fields.size === 0) return createUnknownFact('not_published');
   return createFact(
     [...fields].map(([field, texts]) => `${field}:${hashText([...new Set(texts)].sort().join('\n'))}`),
   );
@@ -328,7 +330,7 @@ function listPropertyValues(card: unknown, name: string): unknown[] {
 }
 
 function parseMembers<T>(schema: z.ZodType<T>, values: readonly unknown[] | undefined): T[] {
-  return parseMatching(schema, values?.slice(0, MAX_ITEMS));
+  return parseValidItems(schema, values?.slice(0, MAX_ITEMS));
 }
 
 function isString(value: unknown): value is string {

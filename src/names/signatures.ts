@@ -1,7 +1,7 @@
 import { DAY_MS, SECOND_MS } from '../lib/duration.ts';
 import type { SignatureRecord } from '../registry/dns/records.ts';
 import { MIN_DAILY_INTERVAL_MS } from './delegation-health.ts';
-import { createFact, createUnseenFact, type Fact } from './facts.ts';
+import { createFact, createUnknownFact, type Fact } from './facts.ts';
 import type { KnownValue } from './history.ts';
 
 /** When the DNSSEC signatures of a name expire. The signatures aren't verified. */
@@ -29,11 +29,11 @@ export function toSignaturesFact(signaturesByRrset: readonly (readonly Signature
       .map((signature) => toLifetime(signature, at.getTime()))
       .filter(({ begin, end }) => begin < end && begin <= at.getTime() + MAX_CLOCK_SKEW_MS)
       .sort((a, b) => b.end - a.end);
-    if (latest === undefined) return createUnseenFact('unsigned_answer');
+    if (latest === undefined) return createUnknownFact('unsigned_answer');
     lifetimes.push(latest);
   }
   const [mostUrgent] = lifetimes.sort((a, b) => getWarningTime(a) - getWarningTime(b));
-  if (mostUrgent === undefined) return createUnseenFact('unsigned_answer');
+  if (mostUrgent === undefined) return createUnknownFact('unsigned_answer');
   return createFact([new Date(mostUrgent.end).toISOString(), ...(isShort(mostUrgent) ? [SHORT] : [])]);
 }
 
@@ -42,7 +42,7 @@ export function toSignaturesFact(signaturesByRrset: readonly (readonly Signature
  * one.
  * @returns when to warn, in ms; undefined if the signature counts as renewed
  */
-export function getSignatureWarning({ value, firstSeen, lastSeen }: KnownValue): number | undefined {
+export function getSignatureWarningTime({ value, firstSeen, lastSeen }: KnownValue): number | undefined {
   const [end = '', kind] = value;
   const endsAt = Date.parse(end);
   if (Number.isNaN(endsAt)) return undefined;

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { DateDoubt, LastWhoisAnswer } from './dates.ts';
-import { FACT_NAMES, UNSEEN_REASONS } from './facts.ts';
+import type { LastWhoisAnswer, UnreliableDateReason } from './dates.ts';
+import { FACT_NAMES, UNKNOWN_REASONS } from './facts.ts';
 import type { FactHistory, NameHistory, SeenValues } from './history.ts';
 import { IMPACT_TASKS, type Impact, impactItemSchema } from './impact.ts';
-import { FINDING_CODES, PARTS, type Posture } from './posture.ts';
+import { FINDING_CODES, LOOKUP_PARTS, type Posture } from './posture.ts';
 import { RECORD_PROBLEMS } from './registry-record.ts';
 import type { TrustedRecord } from './trust.ts';
 import { INCIDENT_KINDS, type KnownChange } from './unexplained-changes.ts';
@@ -22,7 +22,7 @@ const knownFactSchema = z
     unseen: z
       .union([
         z.object({ reason: z.literal('unreadable'), text: z.string(), since: dateSchema }),
-        z.object({ reason: z.enum(UNSEEN_REASONS).exclude(['unreadable']), since: dateSchema }),
+        z.object({ reason: z.enum(UNKNOWN_REASONS).exclude(['unreadable']), since: dateSchema }),
       ])
       .optional(),
   })
@@ -52,23 +52,26 @@ export const storedWhoisSchema: z.ZodType<LastWhoisAnswer> = z
   .object({ at: dateSchema, registeredAt: dateSchema.optional(), registrar: z.string().optional() })
   .transform(({ at, registeredAt, registrar }) => ({ at, registeredAt, registrar }));
 
-export const storedDoubtSchema: z.ZodType<DateDoubt> = z.discriminatedUnion('code', [
-  z.object({ code: z.literal('not_registered') }),
-  z.object({
-    code: z.literal('undated'),
-    problem: z.object({ code: z.enum(RECORD_PROBLEMS), detail: z.string().exactOptional() }),
-  }),
-  z.object({
-    code: z.literal('distrusted'),
-    distrust: z.discriminatedUnion('code', [
-      z.object({ code: z.literal('another_registrar'), before: z.string(), now: z.string() }),
-      z.object({ code: z.literal('registrar_unseen'), before: z.string() }),
-      z.object({ code: z.literal('transferred'), at: dateSchema }),
-    ]),
-    movedTo: dateSchema,
-  }),
-  z.object({ code: z.literal('renewal_not_shown'), shown: dateSchema }),
-]);
+export const storedUnreliableDateReasonSchema: z.ZodType<UnreliableDateReason> = z.discriminatedUnion(
+  'code',
+  [
+    z.object({ code: z.literal('not_registered') }),
+    z.object({
+      code: z.literal('undated'),
+      problem: z.object({ code: z.enum(RECORD_PROBLEMS), detail: z.string().exactOptional() }),
+    }),
+    z.object({
+      code: z.literal('distrusted'),
+      distrust: z.discriminatedUnion('code', [
+        z.object({ code: z.literal('another_registrar'), before: z.string(), now: z.string() }),
+        z.object({ code: z.literal('registrar_unseen'), before: z.string() }),
+        z.object({ code: z.literal('transferred'), at: dateSchema }),
+      ]),
+      movedTo: dateSchema,
+    }),
+    z.object({ code: z.literal('renewal_not_shown'), shown: dateSchema }),
+  ],
+);
 
 const findingSchema = z.object({
   code: z.enum(FINDING_CODES),
@@ -80,7 +83,9 @@ const findingSchema = z.object({
 
 export const storedPostureSchema: z.ZodType<Posture> = z.object({
   findings: z.array(findingSchema),
-  unseen: z.array(z.object({ part: z.enum(PARTS), since: z.number(), about: valueSchema.exactOptional() })),
+  unseen: z.array(
+    z.object({ part: z.enum(LOOKUP_PARTS), since: z.number(), about: valueSchema.exactOptional() }),
+  ),
 });
 
 const certaintySchema = z.enum(['yes', 'no', 'unknown']);

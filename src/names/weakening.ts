@@ -1,7 +1,7 @@
 import {
   buildDefaultRequirement,
   buildEnvironmentRequirement,
-  toFactOrder,
+  toPolicyQuery,
   toPolicySettings,
 } from '../approvals/requirements.ts';
 import type { TeamSettings } from '../config/environment.ts';
@@ -16,7 +16,7 @@ import {
   type Requirement,
   type Requirements,
 } from '../policy/evaluate.ts';
-import { matchesPatterns, splitPatterns } from '../policy/name-patterns.ts';
+import { matchPatterns, splitPatterns } from '../policy/name-patterns.ts';
 import {
   type EffectivePolicy,
   findNotifiedIds,
@@ -60,7 +60,7 @@ export async function separateChanges(
   by: string,
   protection: Protection,
 ): Promise<{ readonly allowed: AllowedChanges; readonly waiting: readonly ChangedName[] }> {
-  const findRequirements = createChangeClassifier(protection);
+  const findRequirements = createRequirementFinder(protection);
   const [allowed, waiting]: [ChangedName[], ChangedName[]] = [[], []];
   for await (const slice of iterateSlices(changes))
     for (const change of slice) (findRequirements(change, by) === undefined ? allowed : waiting).push(change);
@@ -73,7 +73,7 @@ export async function mergeAllRequirements(
   by: string,
   protection: Protection,
 ): Promise<readonly Requirement[]> {
-  const findRequirements = createChangeClassifier(protection);
+  const findRequirements = createRequirementFinder(protection);
   let merged: readonly Requirement[] = [];
   for await (const slice of iterateSlices(changes)) {
     const added = slice.flatMap((change) => findRequirements(change, by) ?? []);
@@ -91,7 +91,7 @@ export async function mergeAllRequirements(
 export type RequirementFinder = (change: ChangedName, by: string) => readonly Requirement[] | undefined;
 
 /** Prepares {@link RequirementFinder} for many changes under the same protection. */
-export function createChangeClassifier(protection: Protection): RequirementFinder {
+export function createRequirementFinder(protection: Protection): RequirementFinder {
   const { policy, budgetTags, mandates } = protection;
   const ruleTags = new Set(policy.tags);
   const evaluateChange = createEffectEvaluator(protection, ruleTags);
@@ -198,7 +198,7 @@ function createEffectEvaluator(
     const relevantAfter = dropIrrelevant([...inheritedTags, ...(after?.tags ?? [])]);
     const subject = toAffectedName(name, 'host');
     const matchRules = (tags: readonly string[]) =>
-      patterns.map((namePatterns) => matchesPatterns(namePatterns, subject, tags) === 'yes');
+      patterns.map((namePatterns) => matchPatterns(namePatterns, subject, tags) === 'yes');
     const [matchedBefore, matchedAfter] = [matchRules(relevantBefore), matchRules(relevantAfter)];
     const key = JSON.stringify([matchedBefore, matchedAfter, after === undefined]);
     const effect =
@@ -279,7 +279,7 @@ function evaluateScenario(
   const { hosts } = toAffectedName(name, 'host');
   const groups = policy.rules.flatMap(({ by }) => by.filter(isGroup));
   const facts: PolicyFacts = {
-    task: toFactOrder(order).facts,
+    task: toPolicyQuery(order).facts,
     tags: new Map(hosts.map((host) => [host, tags])),
     groups: new Map(groups.map((id) => [id, new Set([id])])),
     prices: new Map(price === undefined ? [] : [[name, price]]),

@@ -6,7 +6,7 @@ import { changeOrder } from './change-order.ts';
 import { decideContradiction } from './check-statement.ts';
 import type { SendingContext } from './context.ts';
 import { recordDelegations } from './delegation.ts';
-import { computeDueTime, DUE_LANES, findUnwatchedItems } from './due.ts';
+import { computeDueTime, DUE_LANES, findItemsForWatchList } from './due.ts';
 import { resolveByEvidence } from './evidence.ts';
 import { findLogDifference } from './log-limits.ts';
 import type { Order } from './order.ts';
@@ -60,7 +60,7 @@ async function releaseAbandonedOrder(deps: SendingContext, orderId: string): Pro
 
 async function followUpOrder(deps: SendingContext, order: Order): Promise<void> {
   if (order.task === 'mandate') await advanceMandate(deps, order);
-  const updatedItemNumbers = new Set(findUnwatchedItems(order).map(({ n }) => n));
+  const updatedItemNumbers = new Set(findItemsForWatchList(order).map(({ n }) => n));
   for (const n of updatedItemNumbers) await deps.updateWatchList(order, n);
   if (updatedItemNumbers.size === 0) {
     await resolveByEvidence(deps, order);

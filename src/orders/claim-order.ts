@@ -20,7 +20,11 @@ import {
 import { findWaitingItems, isWaitingForChosenTime, type Order } from './order.ts';
 import { checkMembers, findParties, type Party } from './parties.ts';
 import type { MandateUse } from './ports.ts';
-import { buildInputAssociatedData, buildItemInputAssociatedData, unsaltSecret } from './salted-secret.ts';
+import {
+  buildInputAssociatedData,
+  buildItemInputAssociatedData,
+  verifyAndUnsaltSecret,
+} from './salted-secret.ts';
 import { verifyStatement } from './statement.ts';
 import type { Statement } from './statement-shape.ts';
 
@@ -227,7 +231,7 @@ function decryptSecret(
   associatedData: readonly string[],
 ): Secret {
   try {
-    const secret = sealed && unsaltSecret(vault.open(sealed, associatedData), hash);
+    const secret = sealed && verifyAndUnsaltSecret(vault.open(sealed, associatedData), hash);
     if (secret !== undefined) return secret;
   } catch (error) {
     if (!(error instanceof VaultError) || error instanceof UnknownKeyError) throw error;

@@ -4,7 +4,7 @@ import type { OrdersContext } from './context.ts';
 import { computeDeadlines } from './deadlines.ts';
 import { toPolicyDecision } from './decide-request.ts';
 import { getChosenTime, type Order } from './order.ts';
-import { type BudgetUse, checkBudgets, computeCost, pickBudgetedItems } from './order-budget.ts';
+import { type BudgetUse, computeBudgetUse, computeCost, pickBudgetedItems } from './order-budget.ts';
 import type { Refusal } from './refusal.ts';
 
 const DRAFT_GONE: Refusal = { code: 'draft_forgotten' };
@@ -42,7 +42,7 @@ async function loadConfirmation(context: OrdersContext, order: Order): Promise<C
     context.findFirstExpiry(names),
   ]);
   const cost = evaluated.requirements.outcome === 'free' ? computeCost(context, order) : undefined;
-  const budgets = await checkBudgets(context, order, pickBudgetedItems(order), cost);
+  const budgets = await computeBudgetUse(context, order, pickBudgetedItems(order), cost);
   return { evaluated, budgets, firstExpiry };
 }
 

@@ -160,7 +160,7 @@ function buildUnhashedOrder(
     })),
     input,
     bulk: bulk && buildBulk(bulk),
-    secretHash: secrets.hash,
+    secretHash: secrets.inputHash,
     reason: request.reason,
     ownership: request.ownership,
     channelId: request.channelId,

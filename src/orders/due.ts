@@ -61,7 +61,7 @@ export function computeDueTime(order: Order, at: Date): Date | undefined {
       return at;
     default:
       if (order.task === 'mandate') return findEarliest([order.remindAt, order.expiresAt]);
-      return findUnwatchedItems(order).length > 0
+      return findItemsForWatchList(order).length > 0
         ? at
         : findEarliest([
             ...findUnknownItems(order).map(({ sentAt }) =>
@@ -94,7 +94,7 @@ export function computeNotificationTime(order: Order, at: Date): Date | undefine
 }
 
 /** Successful items that the watch list doesn't reflect yet. */
-export function findUnwatchedItems({ task, items }: Order): readonly OrderItem[] {
+export function findItemsForWatchList({ task, items }: Order): readonly OrderItem[] {
   return WATCH_LIST_TASKS.includes(task)
     ? items.filter(({ state, isWatchListUpdated }) => state === 'SUCCEEDED' && !isWatchListUpdated)
     : [];

@@ -25,7 +25,7 @@ function formatSignedText(orderId: string, entry: AnyOrderLogEntry): string {
 }
 
 /** Signs events that allow a retry. @param botSigner undefined while the ledger's key can't be decrypted */
-export function signLog(
+export function signRetryEvents(
   botSigner: BotSigner | undefined,
   orderId: string,
   log: readonly OrderLogEntry[],

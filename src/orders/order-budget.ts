@@ -24,8 +24,8 @@ export interface BudgetUse {
 /** Returns all items, or only the unsent ones if the order has already reserved amounts. */
 export function pickBudgetedItems(order: Order): BudgetedItems {
   return isPaused(order) || isWaitingForChosenTime(order)
-    ? { items: findWaitingItems(order), resumedOrderId: order.id }
-    : { items: order.items, resumedOrderId: undefined };
+    ? { items: findWaitingItems(order), replacedOrderId: order.id }
+    : { items: order.items, replacedOrderId: undefined };
 }
 
 /** The cost of {@link pickBudgetedItems} on the day the order is sent, by the current price list. */
@@ -40,7 +40,7 @@ export function computeCost({ priceOrder }: OrdersContext, order: Order): Promis
 }
 
 export function loadBudgetUse(context: OrdersContext, order: Order): Promise<BudgetUse> {
-  return checkBudgets(context, order, pickBudgetedItems(order), computeCost(context, order));
+  return computeBudgetUse(context, order, pickBudgetedItems(order), computeCost(context, order));
 }
 
 type BudgetedOrder = Pick<Order, 'sendAfter'> & {
@@ -48,14 +48,14 @@ type BudgetedOrder = Pick<Order, 'sendAfter'> & {
 };
 
 /** Returns the function that compares an order with the budgets of the day on which the order is sent. */
-export function compareBudgetsOnSendDay(context: OrdersContext, order: BudgetedOrder): CompareBudgets {
+export function getBudgetComparer(context: OrdersContext, order: BudgetedOrder): CompareBudgets {
   const now = context.now();
   const day = getSendingDay(order, now);
   return day === getUtcDay(now) ? context.compareBudgets : context.compareBudgetsOn(day);
 }
 
 /** Demo orders use no budgets. @param cost of these items, awaited while the budgets are loaded */
-export async function checkBudgets(
+export async function computeBudgetUse(
   context: OrdersContext,
   order: BudgetedOrder,
   items: BudgetedItems,
@@ -64,7 +64,7 @@ export async function checkBudgets(
   const comparison =
     cost === undefined || isDemoContext(order.account.context)
       ? undefined
-      : await compareBudgetsOnSendDay(context, order)(items, cost);
+      : await getBudgetComparer(context, order)(items, cost);
   return { price: await cost, exceeded: comparison?.exceeded ?? [], reservation: comparison?.reservation };
 }
 

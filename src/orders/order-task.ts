@@ -3,7 +3,7 @@ import { removeDuplicates } from '../lib/collections.ts';
 import type { NameKind } from '../policy/subject.ts';
 import type { ServiceCall, ServiceClient } from '../service/client.ts';
 import { InvalidInputError } from '../service/codec/codec-errors.ts';
-import { type AvailableInterfaces, chooseInterface, listTaskInterfaces } from '../service/interfaces.ts';
+import { type AvailableInterfaces, chooseInterface, getTaskInterfaces } from '../service/interfaces.ts';
 import { describeRequest, insertSecrets } from '../service/request-description.ts';
 import type { RequestIssue } from '../service/request-issue.ts';
 import type { Secret, SecretCommitment } from '../service/secret.ts';
@@ -191,7 +191,7 @@ function findInterfaceIssues(
     }));
   }
   const findMissing = (needs: Interface, parts: readonly InterfaceConstraint[]): InputIssue[] =>
-    parts.length === 0 || listTaskInterfaces(service, interfaces)[needs]
+    parts.length === 0 || getTaskInterfaces(service, interfaces)[needs]
       ? []
       : parts.map(({ field, kind }) => ({ field, code: 'interface_out_of_reach', needs, constraint: kind }));
   return [...findMissing('xml', xml), ...findMissing('json', json)];
@@ -272,7 +272,7 @@ export function defineOrderTask<const Name extends string, Input, Wire, Output>(
       const support = chooseInterface(service, interfaces);
       return 'unsupported' in support ? support.unsupported : undefined;
     },
-    findInterfaces: (interfaces) => listTaskInterfaces(service, interfaces),
+    findInterfaces: (interfaces) => getTaskInterfaces(service, interfaces),
     findInterfaceIssues: (interfaces, raw) => findInterfaceIssues(service, findConstraints(raw), interfaces),
     check(raw) {
       const parsed = own.input.safeParse(raw, { error: () => UNREADABLE });

@@ -192,7 +192,7 @@ export interface OrderStore {
   /** Queues updates of all pending orders' messages, after urgent ones. */
   refreshPending(now: Date): Promise<void>;
   /** Saves the budget overruns that every card of an order now shows. */
-  recordShownExcess(id: string, overruns: readonly BudgetOverrun[]): Promise<void>;
+  recordShownOverruns(id: string, overruns: readonly BudgetOverrun[]): Promise<void>;
   /** Ids of orders that are `APPROVED` or `EXECUTING`. */
   listInProgressIds(): Promise<readonly string[]>;
   /** Ids of unfinished orders that use one of the accounts or that a person requested. */
@@ -204,9 +204,9 @@ export interface OrderStore {
   /** Deletes expired drafts and secrets. @returns how many of each */
   purgeExpired(now: Date): Promise<{ readonly drafts: number; readonly secrets: number }>;
   /** Deletes a secret and returns it. @returns `gone` if it was shown or has expired; undefined if there was none */
-  takeRevealable(orderId: string, n: number, now: Date): Promise<SealedSecret | 'gone' | undefined>;
+  takeRevealableSecret(orderId: string, n: number, now: Date): Promise<SealedSecret | 'gone' | undefined>;
   /** Puts back a secret that couldn't be shown. Its expiry stays the same. */
-  returnRevealable(orderId: string, n: number, sealed: SealedSecret): Promise<void>;
+  restoreRevealableSecret(orderId: string, n: number, sealed: SealedSecret): Promise<void>;
 }
 
 /** Whether a person is a full member of the workspace; `unknown` while Slack can't look them up. */
@@ -299,7 +299,7 @@ export interface OrderSigning {
   /** People with a valid signed approval of an order. @param policyVersion the current version */
   loadSigners(order: Order, policyVersion: number): Promise<ReadonlySet<string>>;
   /** Keeps the approvals with a valid signature. @param ring of {@link loadKeys} */
-  filterValid<T extends Consent>(
+  filterValidApprovals<T extends Consent>(
     approvals: readonly T[],
     subject: SignedSubject,
     ring: KeyRing,

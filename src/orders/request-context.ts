@@ -10,7 +10,7 @@ import { type BulkRequest, checkRows } from './bulk/request-bulk.ts';
 import type { OrdersContext } from './context.ts';
 import type { InputIssue } from './input-issue.ts';
 import type { Order, OrderTaskName, Ownership } from './order.ts';
-import { type BudgetUse, checkBudgets } from './order-budget.ts';
+import { type BudgetUse, computeBudgetUse } from './order-budget.ts';
 import type { OrderTask } from './order-task.ts';
 import { type OrderSecrets, sealSecrets } from './salted-secret.ts';
 import { type EnteredTime, readSchedule, type Schedule, type ScheduleIssue } from './schedule.ts';
@@ -55,7 +55,7 @@ export interface CheckedRequest {
   readonly names: readonly string[];
 }
 
-export type RequestProblem =
+export type RejectedRequest =
   | { readonly kind: 'unsupported'; readonly issue: RequestIssue }
   | { readonly kind: 'invalid'; readonly issues: readonly InputIssue[] };
 
@@ -79,7 +79,7 @@ export interface RequestContext {
 export async function loadRequest(
   context: OrdersContext,
   request: OrderRequest,
-): Promise<RequestContext | RequestProblem | { readonly kind: 'not_linked' }> {
+): Promise<RequestContext | RejectedRequest | { readonly kind: 'not_linked' }> {
   const { account, requesterId, isHeld = false } = request;
   if (account === undefined) return { kind: 'not_linked' };
   const checked = checkRequest(context.listInterfaces(account), request);
@@ -98,9 +98,9 @@ export async function loadRequest(
   ]);
   const isSentImmediately = evaluated.requirements.outcome === 'free' && !startsAsDraft(checked, request);
   const items = names.map((name, index) => ({ n: index + 1, name }));
-  const budgetedItems = { items, resumedOrderId: undefined };
+  const budgetedItems = { items, replacedOrderId: undefined };
   const cost = isSentImmediately ? price : undefined;
-  const budgets = await checkBudgets(context, { account, sendAfter }, budgetedItems, cost);
+  const budgets = await computeBudgetUse(context, { account, sendAfter }, budgetedItems, cost);
   const id = generateOrderId();
   return {
     ...{ now, id, request, account, checked, schedule },
@@ -113,7 +113,7 @@ export async function loadRequest(
 export function checkRequest(
   interfaces: AvailableInterfaces,
   request: Pick<OrderRequest, 'task' | 'input' | 'bulk'>,
-): CheckedRequest | RequestProblem {
+): CheckedRequest | RejectedRequest {
   const task = findTask(request.task);
   const issue = task.findUnsupportedReason(interfaces);
   if (issue !== undefined) return { kind: 'unsupported', issue };

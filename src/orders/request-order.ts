@@ -2,12 +2,12 @@ import type { OrdersContext } from './context.ts';
 import { decideRequest } from './decide-request.ts';
 import { isOpen, type Order } from './order.ts';
 import type { Refusal } from './refusal.ts';
-import { loadRequest, type OrderRequest, type RequestProblem } from './request-context.ts';
+import { loadRequest, type OrderRequest, type RejectedRequest } from './request-context.ts';
 
 export type RequestOutcome =
   | { readonly kind: 'accepted'; readonly order: Order }
   | { readonly kind: 'not_linked' }
-  | RequestProblem
+  | RejectedRequest
   | { readonly kind: 'refused'; readonly refusal: Refusal }
   | { readonly kind: 'open_already'; readonly order: Order };
 

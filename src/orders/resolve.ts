@@ -1,4 +1,4 @@
-import { type ApproverRights, checkApprover, findApprovers } from '../approvals/approvers.ts';
+import { type ApproverRights, checkApprover, loadApproverRights } from '../approvals/approvers.ts';
 import { type ChangeDecision, type ChangeOutcome, changeOrder } from './change-order.ts';
 import type { OrdersContext } from './context.ts';
 import type { Order } from './order.ts';
@@ -10,7 +10,7 @@ export async function checkCanResolve(
   order: Order,
   userId: string,
 ): Promise<Refusal | undefined> {
-  return checkSettlement(order, await findApprovers(context, order, [userId], 'general'), userId);
+  return checkSettlement(order, await loadApproverRights(context, order, [userId], 'general'), userId);
 }
 
 /** An approver settles an order with an unknown outcome. */
@@ -22,7 +22,7 @@ export function resolveOrder(
   reason: string | undefined,
 ): Promise<ChangeOutcome> {
   return changeOrder(context, orderId, async (order) =>
-    decideSettlement(order, await findApprovers(context, order, [userId], 'general'), {
+    decideSettlement(order, await loadApproverRights(context, order, [userId], 'general'), {
       by: userId,
       outcome,
       reason,

@@ -98,7 +98,7 @@ export interface KnownDatabase {
  * Runs at start, before any work.
  * @returns what is known about the database, for {@link startHeartbeat}
  */
-export async function markUnsentUnknown(deps: GuardContext): Promise<KnownDatabase> {
+export async function markUnsentAsUnknown(deps: GuardContext): Promise<KnownDatabase> {
   const reading = await deps.heartbeat.read();
   const sign = findRestoreSign(reading, deps.now());
   if (sign !== undefined) await invalidateUnsent(deps, sign, reading.last?.seenAt);
@@ -165,7 +165,7 @@ async function invalidateUnsent(
   const trustedUntil =
     isCopy || completeUntil === undefined ? now : new Date(completeUntil.getTime() + MAX_SILENCE_MS);
   for (const orderId of await deps.store.listInProgressIds()) {
-    const outcome = await changeOrder(deps, orderId, (order) => decideUnsent(order, now, trustedUntil));
+    const outcome = await changeOrder(deps, orderId, (order) => decideInvalidation(order, now, trustedUntil));
     if (outcome.ok) deps.log.warn({ orderId, why }, 'an order may have been sent before: not sent');
   }
   // Mandates' orders are announced this long before they are sent. If less time was lost, the database still has every
@@ -175,7 +175,7 @@ async function invalidateUnsent(
 }
 
 /** @param trustedUntil orders that weren't due by this time weren't sent */
-export function decideUnsent(order: Order, now: Date, trustedUntil: Date): ChangeDecision {
+export function decideInvalidation(order: Order, now: Date, trustedUntil: Date): ChangeDecision {
   if (isScheduledAfter(order, now)) return { refusal: { code: 'not_due' } };
   if (isWaitingForChosenTime(order) && isScheduledAfter(order, trustedUntil))
     return { event: buildLateReopening(order, now) };

@@ -1,4 +1,4 @@
-import { checkApprover, findApprovers } from '../approvals/approvers.ts';
+import { checkApprover, loadApproverRights } from '../approvals/approvers.ts';
 import type { BulkRow } from './bulk/read-csv.ts';
 import type { OrdersContext } from './context.ts';
 import { loadEarlierFindings } from './earlier.ts';
@@ -62,7 +62,11 @@ export async function retryOrder(
     threadTs: order.threadTs,
     isPrivate: order.isPrivate,
   };
-  if (retryInput !== undefined && order.bulk === undefined && !isSameInput(order, retryInput, failedNames)) {
+  if (
+    retryInput !== undefined &&
+    order.bulk === undefined &&
+    !isForSameNames(order, retryInput, failedNames)
+  ) {
     return requestOrder(deps, { ...request, ...retryInput });
   }
   const content = retryInput ?? {
@@ -83,7 +87,7 @@ export async function retryOrder(
 
 async function checkRights(deps: OrdersContext, order: Order, userId: string): Promise<Refusal | undefined> {
   if (!isRequester(order, userId)) {
-    const refusal = checkApprover(await findApprovers(deps, order, [userId]), userId, 'retry');
+    const refusal = checkApprover(await loadApproverRights(deps, order, [userId]), userId, 'retry');
     if (refusal !== undefined) return refusal;
   }
   const owner = getAccountOwner(order);
@@ -127,7 +131,11 @@ function findRows(order: Order, names: readonly string[]): BulkRow[] {
 }
 
 /** Whether the entered input is for the names that failed, with the order's account. */
-export function isSameInput(order: Order, retryInput: RetryInput, failedNames: readonly string[]): boolean {
+export function isForSameNames(
+  order: Order,
+  retryInput: RetryInput,
+  failedNames: readonly string[],
+): boolean {
   const checked = findTask(order.task).check(retryInput.input);
   return (
     checked.ok &&

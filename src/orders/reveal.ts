@@ -31,10 +31,10 @@ export async function revealSecret(
   if (order === undefined) return refuse({ code: 'no_such_order' });
   if (order.requesterId !== userId) return refuse({ code: 'not_the_requester', action: 'reveal' });
   const item = order.items.find((candidate) => candidate.result?.hasSecret === true);
-  const sealed = item && (await deps.store.takeRevealable(orderId, item.n, deps.now()));
+  const sealed = item && (await deps.store.takeRevealableSecret(orderId, item.n, deps.now()));
   if (item === undefined || sealed === undefined) return refuse({ code: 'nothing_to_reveal' });
   if (sealed === 'gone') return refuse({ code: 'reveal_over' });
-  const restore = () => deps.store.returnRevealable(orderId, item.n, sealed);
+  const restore = () => deps.store.restoreRevealableSecret(orderId, item.n, sealed);
   try {
     return {
       kind: 'revealed',

@@ -11,7 +11,7 @@ import type { OrderItem } from './order.ts';
 
 /** A salted secret, before encryption, and its hash. */
 export interface SaltedSecret {
-  readonly salted: Secret;
+  readonly saltedSecret: Secret;
   readonly hash: string;
 }
 
@@ -19,12 +19,12 @@ const SALT_BYTES = 32;
 const SALT_HEX_LENGTH = 2 * SALT_BYTES;
 
 export function saltSecret(secret: Secret): SaltedSecret {
-  const salted = new Secret(randomBytes(SALT_BYTES).toString('hex') + secret.reveal());
-  return { salted, hash: hashSalted(salted) };
+  const saltedSecret = new Secret(randomBytes(SALT_BYTES).toString('hex') + secret.reveal());
+  return { saltedSecret, hash: hashSalted(saltedSecret) };
 }
 
 /** @returns undefined if the secret doesn't match the hash */
-export function unsaltSecret(salted: Secret, hash: string): Secret | undefined {
+export function verifyAndUnsaltSecret(salted: Secret, hash: string): Secret | undefined {
   return hashSalted(salted) === hash ? new Secret(salted.reveal().slice(SALT_HEX_LENGTH)) : undefined;
 }
 
@@ -34,14 +34,14 @@ function hashSalted(salted: Secret): string {
 
 /** A request's secrets, encrypted for its order. The maps are keyed by item number. */
 export interface OrderSecrets {
-  readonly hash: string | undefined;
+  readonly inputHash: string | undefined;
   readonly sealedInput: SealedSecret | undefined;
   readonly itemHashes: ReadonlyMap<number, string>;
   readonly sealedItems: ReadonlyMap<number, SealedSecret>;
 }
 
 export const NO_SECRETS: OrderSecrets = {
-  ...{ hash: undefined, sealedInput: undefined },
+  ...{ inputHash: undefined, sealedInput: undefined },
   ...{ itemHashes: new Map(), sealedItems: new Map() },
 };
 
@@ -56,13 +56,13 @@ export function sealSecrets(
     return rowSecret === undefined ? [] : [{ item, ...saltSecret(rowSecret) }];
   });
   return {
-    hash: input?.hash,
-    sealedInput: input && vault.seal(input.salted, buildInputAssociatedData(order)),
+    inputHash: input?.hash,
+    sealedInput: input && vault.seal(input.saltedSecret, buildInputAssociatedData(order)),
     itemHashes: new Map(itemSecrets.map(({ item, hash }) => [item.n, hash])),
     sealedItems: new Map(
-      itemSecrets.map(({ item, salted }) => [
+      itemSecrets.map(({ item, saltedSecret }) => [
         item.n,
-        vault.seal(salted, buildItemInputAssociatedData(order, item)),
+        vault.seal(saltedSecret, buildItemInputAssociatedData(order, item)),
       ]),
     ),
   };

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { canonicalJson } from '../lib/canonical-json.ts';
+import { formatCanonicalJson } from '../lib/canonical-json.ts';
 import { InvalidInputError } from '../service/codec/codec-errors.ts';
 import { isWireList, type WireObject, type WireValue } from '../service/codec/wire.ts';
-import { listCredentialInterfaces } from '../service/interfaces.ts';
+import { getCredentialInterfaces } from '../service/interfaces.ts';
 import { Secret, type SecretCommitment } from '../service/secret.ts';
 import type { RequestDescription } from '../service/task.ts';
 import { getChosenTime, getItemInput, type Order } from './order.ts';
@@ -32,7 +32,7 @@ export type UnhashedOrder = Omit<Order, 'statementHash'>;
 
 /** SHA-256 (hex) of a statement's canonical form. */
 export function hashStatement(statement: Statement): string {
-  return createHash('sha256').update(canonicalJson(statement)).digest('hex');
+  return createHash('sha256').update(formatCanonicalJson(statement)).digest('hex');
 }
 
 /**
@@ -62,7 +62,7 @@ export function buildStatement(
   const { id, task, account } = order;
   if (jsonUrl === undefined) throw new InvalidInputError('no domain service is connected');
   const chosenTime = getChosenTime(order);
-  const interfaces = listCredentialInterfaces(account.method, xmlUrl !== undefined);
+  const interfaces = getCredentialInterfaces(account.method, xmlUrl !== undefined);
   const items = order.items.map((item): StatementItem => {
     const { n, name, ctid } = item;
     const secretHash = item.secretHash ?? order.secretHash;

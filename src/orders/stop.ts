@@ -1,4 +1,4 @@
-import { type ApproverRights, checkApprover, findApprovers } from '../approvals/approvers.ts';
+import { type ApproverRights, checkApprover, loadApproverRights } from '../approvals/approvers.ts';
 import { type ChangeContext, type ChangeDecision, type ChangeOutcome, changeOrder } from './change-order.ts';
 import type { OrdersContext } from './context.ts';
 import { buildEarlierOrderStop, loadEarlierFindings } from './earlier.ts';
@@ -8,7 +8,7 @@ import { findWaitingItems, isFinal, type Order } from './order.ts';
 export function stopOrder(context: OrdersContext, orderId: string, userId: string): Promise<ChangeOutcome> {
   return changeOrder(context, orderId, async (order) => {
     const isOwn = order.requesterId === userId;
-    return decideStop(order, isOwn ? undefined : await findApprovers(context, order, [userId]), userId);
+    return decideStop(order, isOwn ? undefined : await loadApproverRights(context, order, [userId]), userId);
   });
 }
 

@@ -103,10 +103,10 @@ const create = defineOrderTask({
   },
   zoneTask: {
     profileKey: 'create',
-    words: 'Registering names',
+    activityLabel: 'Registering names',
     transferLockLabel: 'registration',
     isAlwaysChargeable: true,
-    premium: true,
+    hasPremiumPrices: true,
     notes: (zone) => [buildContactsNote(zone), buildDaysNote('locks_transfers', zone.transfer.lockDays)],
   },
   input: z.object({ ...registrationFields, confirmOrder: z.boolean().default(true) }),
@@ -131,12 +131,12 @@ const transfer = defineOrderTask({
   },
   zoneTask: {
     profileKey: 'transfer',
-    words: 'Transfers',
+    activityLabel: 'Transfers',
     isAlwaysChargeable: true,
     notes: (zone) => [
       buildContactsNote(zone),
       buildDaysNote('approved_automatically', zone.transfer.autoApproveDays),
-      zone.transfer.renews === true ? { code: 'transfer_renews' } : undefined,
+      zone.transfer.includesRenewal === true ? { code: 'transfer_renews' } : undefined,
       zone.transfer.isAuthCodeRequired ? { code: 'auth_code_needed' } : undefined,
     ],
   },
@@ -161,9 +161,9 @@ const renew = defineOrderTask({
   },
   zoneTask: {
     profileKey: 'renew',
-    words: 'Renewals',
+    activityLabel: 'Renewals',
     isAlwaysChargeable: true,
-    premium: true,
+    hasPremiumPrices: true,
     notes: () => [{ code: 'period_taken_for_years' }],
   },
   nameField: 'names',
@@ -201,7 +201,7 @@ const restore = defineOrderTask({
   },
   zoneTask: {
     profileKey: 'restore',
-    words: 'Restoring deleted names',
+    activityLabel: 'Restoring deleted names',
     isAlwaysChargeable: true,
     notes: ({ lifecycle }) => [buildDaysNote('restorable', lifecycle?.redemptionDays)],
   },
@@ -225,7 +225,7 @@ const deleteDomain = defineOrderTask({
   },
   zoneTask: {
     profileKey: 'delete',
-    words: 'Deleting names',
+    activityLabel: 'Deleting names',
     notes: ({ lifecycle }) => [
       { code: 'website_and_mail_stop' },
       lifecycle && {
@@ -258,7 +258,7 @@ const ownerChange = defineOrderTask({
   },
   zoneTask: {
     profileKey: undefined,
-    words: 'Changing the owner',
+    activityLabel: 'Changing the owner',
     transferLockLabel: 'owner change',
     notes: ({ transfer }) => [
       { code: 'new_owner_not_sent' },
@@ -286,7 +286,7 @@ const authcode = defineOrderTask({
   },
   zoneTask: {
     profileKey: undefined,
-    words: 'Getting auth codes',
+    activityLabel: 'Getting auth codes',
     notes: () => [{ code: 'auth_code_gives_name_away' }],
   },
   input: singleNameSchema,
@@ -311,7 +311,7 @@ const nameservers = defineOrderTask({
   },
   zoneTask: {
     profileKey: 'update',
-    words: 'Changing nameservers',
+    activityLabel: 'Changing nameservers',
     notes: () => [{ code: 'replaces_nameservers' }],
   },
   input: z.object({ name: domainNameSchema, nameServers: z.array(hostNameSchema) }),
@@ -564,9 +564,11 @@ export const ORDER_TASKS = {
 } as const satisfies Record<OrderTaskName, unknown>;
 
 /** The name of a task whose orders send requests. */
-export type SentTaskName = Exclude<OrderTaskName, 'mandate'>;
+export type SendableTaskName = Exclude<OrderTaskName, 'mandate'>;
 
-export const SENT_TASK_NAMES: readonly SentTaskName[] = ORDER_TASK_NAMES.filter((name) => name !== 'mandate');
+export const SENDABLE_TASK_NAMES: readonly SendableTaskName[] = ORDER_TASK_NAMES.filter(
+  (name) => name !== 'mandate',
+);
 
 export function findTask(name: OrderTaskName): OrderTask {
   return ORDER_TASKS[name];

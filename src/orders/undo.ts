@@ -1,4 +1,4 @@
-import { checkApprover, findApprovers } from '../approvals/approvers.ts';
+import { checkApprover, loadApproverRights } from '../approvals/approvers.ts';
 import type { OrdersContext } from './context.ts';
 import { findUndoDeadline, isRequester, type Order, UNDO_HOURS } from './order.ts';
 import type { Refusal } from './refusal.ts';
@@ -29,7 +29,7 @@ export async function undoOrder(deps: OrdersContext, request: UndoRequest): Prom
   const order = await deps.store.load(orderId, 'system');
   if (order === undefined) return refuse({ code: 'no_such_order' });
   if (!isRequester(order, userId)) {
-    const refusal = checkApprover(await findApprovers(deps, order, [userId]), userId, 'undo');
+    const refusal = checkApprover(await loadApproverRights(deps, order, [userId]), userId, 'undo');
     if (refusal !== undefined) return refuse(refusal);
   }
   const [item] = order.items;

@@ -1,8 +1,8 @@
 import {
   checkCanDecide,
-  findApprovers,
   findNotifiedPeople,
   isApproverInSettings,
+  loadApproverRights,
   loadPendingDecision,
 } from '../approvals/approvers.ts';
 import type { OrdersContext } from './context.ts';
@@ -40,7 +40,7 @@ export async function canSee(deps: OrdersContext, order: Order, viewer: PersonVi
   const { id, isAdmin } = viewer;
   if (order.state === 'DRAFT') return order.requesterId === id;
   if (!order.isPrivate || isAdmin || isRequester(order, id)) return true;
-  return (await findApprovers(deps, order, [id], 'general')).approvers.has(id);
+  return (await loadApproverRights(deps, order, [id], 'general')).approvers.has(id);
 }
 
 /** @returns undefined if there is no such order, or the person may not see it */
@@ -80,6 +80,6 @@ export async function filterPrivateIds(
 export async function findPeopleToNotify(deps: OrdersContext, order: Order): Promise<readonly string[]> {
   const { requirements, standIns } = await loadPendingDecision(deps, order);
   const { people } = await findNotifiedPeople(deps.directory, requirements.list, standIns);
-  const rights = await findApprovers(deps, order, people);
+  const rights = await loadApproverRights(deps, order, people);
   return people.filter((userId) => checkCanDecide(order, userId, 'approve', rights) === undefined);
 }

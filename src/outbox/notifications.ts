@@ -63,7 +63,7 @@ export interface PostedMessage {
 export interface ShownContent {
   readonly purpose: string;
   /** The version that the message shows, or that Slack refused. */
-  readonly shows: string | undefined;
+  readonly shownVersion: string | undefined;
   /** Hash of the last content, to skip identical updates; undefined if unknown. */
   readonly contentHash?: string | undefined;
 }
@@ -74,7 +74,7 @@ export interface Notification extends ShownContent {
   /** Failures since the last success. */
   readonly attempts: number;
   /** Slack's error code, if it refuses the message in every channel. */
-  readonly refused: string | undefined;
+  readonly refusalCode: string | undefined;
 }
 
 /** A subject that one process has claimed, with its messages in the order they were posted. */
@@ -87,12 +87,12 @@ export interface ClaimedSubject extends Subject {
   readonly attempts: number;
   readonly notifications: readonly Notification[];
   /** For a channel or group, Slack's error code; for a webhook endpoint, its last failure. */
-  readonly refused: string | undefined;
+  readonly refusalCode: string | undefined;
 }
 
 export interface PassOutcome {
   /** Updated messages, with the version that they now show. An unchanged message has no new hash. */
-  readonly updated: readonly (ShownContent & { readonly shows: string })[];
+  readonly updated: readonly (ShownContent & { readonly shownVersion: string })[];
   /** When more is due even without a change; undefined: never. */
   readonly repeatAt: Date | undefined;
   /** Whether all messages show the claimed version. */
@@ -135,7 +135,7 @@ export interface NotificationStore {
   /** Records that Slack refuses a message in every channel. The message's next version is tried again. */
   markMessageRefused(
     subject: Subject,
-    refusal: { readonly purpose: string; readonly shows: string; readonly code: string },
+    refusal: { readonly purpose: string; readonly shownVersion: string; readonly code: string },
   ): Promise<void>;
   /** Records that Slack refuses a channel or group, and notifies admins once. A successful post clears the channel. */
   markSubjectRefused(subject: Subject, code: string, now: Date): Promise<void>;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { diffPolicies, type PolicyChange } from './diff.ts';
 import type { PolicyRule } from './policy.ts';
-import { RULE_FIELDS, ruleToText } from './rule-text.ts';
+import { RULE_FIELDS, serializeRule } from './rule-text.ts';
 
 /** Changes are logged as text, so that they stay readable if a later release changes the format of rules. */
 const textsSchema = z.array(z.string()).readonly();
@@ -39,7 +39,7 @@ export function toLoggedChanges(
 function listLoggedFields(change: PolicyChange): LoggedChange['fields'] {
   if (change.kind === 'moved') return [];
   if (change.kind === 'changed') return change.fields;
-  const text = ruleToText(change.rule, NO_CURRENCY);
+  const text = serializeRule(change.rule, NO_CURRENCY);
   return RULE_FIELDS.flatMap((field) => {
     const values = [text[field] ?? []].flat();
     if (values.length === 0) return [];

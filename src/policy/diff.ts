@@ -1,5 +1,5 @@
 import type { PolicyRule } from './policy.ts';
-import { RULE_FIELDS, type RuleField, ruleToText } from './rule-text.ts';
+import { RULE_FIELDS, type RuleField, serializeRule } from './rule-text.ts';
 
 export interface FieldChange {
   readonly field: RuleField;
@@ -46,7 +46,7 @@ export function diffPolicies(
 }
 
 function diffFields(before: PolicyRule, after: PolicyRule, currency: string): FieldChange[] {
-  const [oldText, newText] = [ruleToText(before, currency), ruleToText(after, currency)];
+  const [oldText, newText] = [serializeRule(before, currency), serializeRule(after, currency)];
   return RULE_FIELDS.flatMap((field) => {
     const change = { field, before: [oldText[field] ?? []].flat(), after: [newText[field] ?? []].flat() };
     return JSON.stringify(change.before) === JSON.stringify(change.after) ? [] : [change];

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { removeDuplicates } from '../lib/collections.ts';
 import type { Amount } from '../money/amount.ts';
-import { matchesPatterns, type NamePatterns, splitPatterns } from './name-patterns.ts';
+import { matchPatterns, type NamePatterns, splitPatterns } from './name-patterns.ts';
 import {
   findSilentIds,
   isGroup,
@@ -64,13 +64,13 @@ export type UnknownFact =
   | { readonly kind: 'price'; readonly name: string };
 
 /** In evaluation order. */
-export const CONDITIONS = ['tasks', 'by', 'over', 'names'] as const;
-export type Condition = (typeof CONDITIONS)[number];
+export const RULE_CONDITIONS = ['tasks', 'by', 'over', 'names'] as const;
+export type RuleCondition = (typeof RULE_CONDITIONS)[number];
 
 export interface SkippedRule {
   readonly rule: RuleReference;
   /** The first condition that failed. `unknown`: the rule needs no approval, but it isn't known whether it matches. */
-  readonly reason: Condition | 'unknown';
+  readonly reason: RuleCondition | 'unknown';
   readonly unknowns: readonly UnknownFact[];
 }
 
@@ -247,7 +247,7 @@ function canBeFree(skipped: readonly SkippedRule[]): boolean {
 type OrderMatch = Readonly<Record<'tasks' | 'by' | 'over', MatchResult>>;
 
 function toCandidate(rule: PolicyRule, reference: RuleReference, results: OrderMatch): Candidate {
-  const skip = (reason: Condition): SkippedRule => ({ rule: reference, reason, unknowns: [] });
+  const skip = (reason: RuleCondition): SkippedRule => ({ rule: reference, reason, unknowns: [] });
   const failedCondition = (['tasks', 'by', 'over'] as const).find((condition) => results[condition] === 'no');
   return {
     rule,
@@ -273,7 +273,7 @@ export function matchesTask(rule: PolicyRule, task: string, { effect, risk }: Ta
 }
 
 function matchName({ names }: Candidate, name: NameWithTags): MatchResult {
-  const match = matchesPatterns(names, name, name.tags);
+  const match = matchPatterns(names, name, name.tags);
   return match === 'unknown' ? [{ kind: 'tags', name: name.name }] : match;
 }
 

@@ -15,7 +15,7 @@ export function splitPatterns(patterns: readonly string[]): NamePatterns {
 }
 
 /** Matches a name against patterns of rules and mandates. @param affectedTags undefined if unknown */
-export function matchesPatterns(
+export function matchPatterns(
   patterns: NamePatterns,
   { hosts }: AffectedName,
   affectedTags: readonly string[] | undefined,
@@ -31,7 +31,7 @@ export function matchesPatterns(
 }
 
 /** Normalizes a pattern. @returns undefined if invalid */
-export function readPattern(text: string): string | undefined {
+export function normalizePattern(text: string): string | undefined {
   if (text === '*') return text;
   const [, tag] = /^tag:([\p{L}\p{N}][\p{L}\p{N}_.-]{0,49})$/iu.exec(text) ?? [];
   if (tag !== undefined) return `tag:${tag.toLowerCase()}`;

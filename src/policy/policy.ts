@@ -130,7 +130,7 @@ export function needsSignatures({
 }
 
 /** Whether at least one requirement accepts unsigned approvals. */
-export function acceptsClicks({ list }: Parameters<typeof needsSignatures>[0]): boolean {
+export function acceptsUnsignedApprovals({ list }: Parameters<typeof needsSignatures>[0]): boolean {
   return list.length === 0 || list.some(({ signed }) => !signed);
 }
 

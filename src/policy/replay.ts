@@ -23,15 +23,15 @@ export interface Replay {
   readonly counts: Readonly<Record<ReplayChange, number>>;
   /** How many orders changed their outcome, keyed by the change, such as `approve→free`. */
   readonly outcomes: Readonly<Record<string, number>>;
-  readonly changed: readonly ReplayedOrder[];
+  readonly changedOrders: readonly ReplayedOrder[];
 }
 
 /** Compares past orders' requirements with those of a draft. @param evaluate evaluates an order under the draft */
-export function replay<Past extends PastOrder>(
+export function comparePastOrders<Past extends PastOrder>(
   evaluate: (order: Past) => Requirements,
   pastOrders: readonly Past[],
 ): Replay {
-  const changed = pastOrders.flatMap((order): ReplayedOrder[] => {
+  const changedOrders = pastOrders.flatMap((order): ReplayedOrder[] => {
     const { orderId, requirements: before } = order;
     const after = evaluate(order);
     const change = compareRequirements(before, after);
@@ -39,7 +39,7 @@ export function replay<Past extends PastOrder>(
   });
   const counts = { stricter: 0, looser: 0, other: 0 };
   const outcomes: Record<string, number> = {};
-  for (const { before, after, change } of changed) {
+  for (const { before, after, change } of changedOrders) {
     counts[change] += 1;
     if (before.outcome === after.outcome) continue;
     const key = `${before.outcome}→${after.outcome}`;
@@ -47,10 +47,10 @@ export function replay<Past extends PastOrder>(
   }
   return {
     total: pastOrders.length,
-    unchanged: pastOrders.length - changed.length,
+    unchanged: pastOrders.length - changedOrders.length,
     counts,
     outcomes,
-    changed,
+    changedOrders,
   };
 }
 

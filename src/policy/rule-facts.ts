@@ -13,13 +13,13 @@ export interface FactSources<Task extends string = string> {
     /** The currency of the zero price of free tasks. */
     readonly currency: string;
     /** Known prices by name. */
-    loadPrices(order: FactOrder<Task>): Promise<PolicyFacts['prices']>;
+    loadPrices(order: PolicyQuery<Task>): Promise<PolicyFacts['prices']>;
     /** The hosts' own tags, without their parents' tags. Missing entries are unknown. */
     loadTags(hosts: readonly string[]): Promise<PolicyFacts['tags']>;
   };
 }
 
-export interface FactOrder<Task extends string = string> extends PolicyOrder {
+export interface PolicyQuery<Task extends string = string> extends PolicyOrder {
   readonly task: Task;
   /** The task's input. Its period affects the price. */
   readonly input: unknown;
@@ -32,7 +32,7 @@ export interface FactOrder<Task extends string = string> extends PolicyOrder {
 export async function loadRuleFacts<Task extends string>(
   { directory, ruleFacts }: FactSources<Task>,
   rules: readonly PolicyRule[],
-  order: FactOrder<Task>,
+  order: PolicyQuery<Task>,
 ): Promise<PolicyFacts> {
   const groupIds = [...new Set(rules.flatMap(({ by }) => by.filter(isGroup)))];
   const hosts = order.names.flatMap((name) => toAffectedName(name, order.facts.nameKind).hosts);
@@ -52,7 +52,7 @@ export async function loadRuleFacts<Task extends string>(
 }
 
 function addZeroPrices(
-  { names, isFree }: FactOrder,
+  { names, isFree }: PolicyQuery,
   prices: PolicyFacts['prices'],
   currency: string,
 ): PolicyFacts['prices'] {

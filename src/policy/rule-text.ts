@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { formatDuration, parseDuration } from '../lib/duration.ts';
 import { type Amount, type AmountIssue, formatDecimal, parseAmount } from '../money/amount.ts';
-import { readPattern } from './name-patterns.ts';
+import { normalizePattern } from './name-patterns.ts';
 import {
   isGroup,
   mergeApprovers,
@@ -33,7 +33,7 @@ export const RULE_FIELDS = [
 export type RuleField = (typeof RULE_FIELDS)[number];
 
 /** A rule with the field names of the form, as in a YAML file, a submitted form or a stored version. */
-export type RuleText = Readonly<Partial<Record<RuleField, string | readonly string[]>>>;
+export type SerializedRule = Readonly<Partial<Record<RuleField, string | readonly string[]>>>;
 
 export const MAX_RULES = 500;
 const MAX_LIST_ITEMS = 100;
@@ -83,7 +83,7 @@ export type ParsedRules =
 const ruleSchema = z.record(z.string(), z.union([z.string(), z.array(z.string())]));
 const rulesSchema = z.array(z.unknown());
 
-/** Returns all issues together. @param input an untrusted list of objects like {@link RuleText} */
+/** Returns all issues together. @param input an untrusted list of objects like {@link SerializedRule} */
 export function parseRules(input: unknown, vocabulary: PolicyVocabulary): ParsedRules {
   const list = rulesSchema.safeParse(input);
   const wholePolicy = { path: [], ruleName: undefined, field: undefined, given: undefined };
@@ -149,7 +149,7 @@ class RuleReader {
     const rule: PolicyRule = {
       name: this.#readName(),
       tasks: this.#requireList('tasks', 'all', (text) => this.#parseTask(text)),
-      names: this.#requireList('names', '*', readPattern),
+      names: this.#requireList('names', '*', normalizePattern),
       by: this.#readList('by', parseSlackId),
       over: this.#readOver(),
       decision: decision ?? 'refuse',
@@ -334,7 +334,7 @@ function parseSlackId(text: string): string | undefined {
 }
 
 /** The inverse of {@link parseRules}. Omits empty fields and default values. */
-export function ruleToText(rule: PolicyRule, currency: string): RuleText {
+export function serializeRule(rule: PolicyRule, currency: string): SerializedRule {
   const { over } = rule;
   const formatOptional = (ms: number | undefined) => (ms === undefined ? undefined : formatDuration(ms));
   const isApproval = rule.decision === 'approve';

@@ -1,4 +1,4 @@
-import type { RuleText } from './rule-text.ts';
+import type { SerializedRule } from './rule-text.ts';
 
 /** Placeholders, which an admin replaces with people and groups. */
 export const ROLES = ['managers', 'finance', 'legal', 'brand_owners', 'security'] as const;
@@ -8,7 +8,7 @@ export const STARTING_POINTS = ['small_team', 'agency', 'company', 'regulated'] 
 export type StartingPointName = (typeof STARTING_POINTS)[number];
 
 /** A rule that has roles in place of people and groups. */
-interface StartingRule extends Omit<RuleText, 'by' | 'approvers' | 'escalate_to'> {
+interface StartingRule extends Omit<SerializedRule, 'by' | 'approvers' | 'escalate_to'> {
   readonly rule_name: string;
   readonly by?: readonly Role[];
   readonly approvers?: readonly Role[];
@@ -168,7 +168,7 @@ export function fillStartingPoint(
   { rules }: StartingPoint,
   people: Readonly<Partial<Record<Role, readonly string[]>>>,
   { canSign }: { readonly canSign: boolean },
-): RuleText[] {
+): SerializedRule[] {
   const resolveRoles = (roles: readonly Role[] | undefined) => [
     ...new Set((roles ?? []).flatMap((role) => people[role] ?? [])),
   ];

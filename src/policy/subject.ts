@@ -32,7 +32,7 @@ export function findAffectedTags({ hosts }: AffectedName, tags: TagsByHost): rea
 }
 
 /** @param loadTags loads the hosts' own tags, without their parents' tags */
-export function createTagReader(
+export function createTagLoader(
   loadTags: (hosts: readonly string[]) => Promise<TagsByHost>,
 ): (hosts: readonly string[]) => Promise<TagsByHost> {
   return async (names) => {

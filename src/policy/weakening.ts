@@ -57,7 +57,7 @@ export function findWeakenedSettings(
 }
 
 /** The limits that an order's price is checked against. */
-export interface PriceConditions {
+export interface PriceLimits {
   readonly rules: readonly PolicyRule[];
   /** The maximum price per name and year of each active mandate. */
   readonly mandates: readonly { readonly names: readonly string[]; readonly maxPrice: Amount }[];
@@ -74,7 +74,7 @@ export interface PriceConditions {
 export function findWeakeningEdits(
   list: readonly Price[],
   edits: readonly PriceEdit[],
-  conditions: PriceConditions,
+  conditions: PriceLimits,
 ): readonly PriceEdit[] {
   const pricesByTask = groupBy(list, formatTaskKey);
   const weakens = (edit: PriceEdit, price: Price): boolean => {
@@ -126,7 +126,7 @@ function findAmount(list: readonly Price[], { zone, task, period }: Price, day: 
 
 function findApplicableLimits(
   { zone, task, period }: Price,
-  { rules, mandates, budgets, getTaskRisk }: PriceConditions,
+  { rules, mandates, budgets, getTaskRisk }: PriceLimits,
 ) {
   const canMatch = (names: readonly string[]) => names.some((pattern) => canMatchZone(pattern, zone));
   const ruleLimits = rules

@@ -1,6 +1,6 @@
 import { CST, Document, isScalar, Lexer, LineCounter, parseDocument, visit } from 'yaml';
 import type { PolicyRule, PolicyVocabulary } from './policy.ts';
-import { MAX_RULES, type PolicyIssue, parseRules, ruleToText } from './rule-text.ts';
+import { MAX_RULES, type PolicyIssue, parseRules, serializeRule } from './rule-text.ts';
 
 /*
  * All scalars are read as text, so `over: 100.00` never becomes a floating-point number. The file is untrusted: deep
@@ -153,7 +153,7 @@ function findStart(node: unknown): number | undefined {
 export function formatPolicyYaml(rules: readonly PolicyRule[], currency: string): string {
   if (rules.length === 0) return '[]\n';
   const document = new Document(
-    rules.map((rule) => ruleToText(rule, currency)),
+    rules.map((rule) => serializeRule(rule, currency)),
     { schema: 'failsafe' },
   );
   visit(document, {

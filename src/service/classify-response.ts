@@ -35,7 +35,7 @@ interface ReceivedResponse {
  * refused could be placed and paid twice.
  */
 export function classifyResponse(
-  task: Pick<SendableTask<unknown>, 'effect' | 'successCode' | 'provenByOutput'>,
+  task: Pick<SendableTask<unknown>, 'effect' | 'successCode' | 'isProvenByOutput'>,
   { status, envelope, unreadable, retryAfterMs }: ReceivedResponse,
 ): ResponseClass {
   const { effect } = task;
@@ -69,13 +69,14 @@ export function classifyResponse(
 /** Returns why a success code doesn't prove that this task was carried out, if so. */
 function findContradiction(
   envelope: Envelope,
-  { successCode, provenByOutput = false }: Parameters<typeof classifyResponse>[0],
+  { successCode, isProvenByOutput = false }: Parameters<typeof classifyResponse>[0],
 ): string | undefined {
   const { code, type } = envelope.status;
   if (!hasSuccessCode(envelope)) return undefined;
   if (hasErrorType(envelope)) return `contradicts itself, a success code with the type ${type}`;
   if (code === successCode) return undefined;
-  const belongsToOtherTask = KNOWN_SUCCESS_CODES.has(code) || (successCode !== undefined && !provenByOutput);
+  const belongsToOtherTask =
+    KNOWN_SUCCESS_CODES.has(code) || (successCode !== undefined && !isProvenByOutput);
   return belongsToOtherTask ? 'responded with the success code of another task' : undefined;
 }
 

@@ -14,7 +14,7 @@ import { isSessionError } from './classify-response.ts';
 import { InvalidInputError } from './codec/codec-errors.ts';
 import { parseAddress } from './codec/json.ts';
 import { ServiceError } from './errors.ts';
-import { type AvailableInterfaces, chooseInterface, listCredentialInterfaces } from './interfaces.ts';
+import { type AvailableInterfaces, chooseInterface, getCredentialInterfaces } from './interfaces.ts';
 import {
   type CallResult,
   type ClientContext,
@@ -140,7 +140,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     options,
     context,
     authenticator: createAuthenticator(context, options),
-    interfaces: listCredentialInterfaces(credential.method, context.xmlAddress !== undefined),
+    interfaces: getCredentialInterfaces(credential.method, context.xmlAddress !== undefined),
     calls: new CallCounter(),
   };
   return {

@@ -8,7 +8,7 @@ export type AvailableInterfaces = Readonly<Record<Interface, boolean>>;
  * Two-factor authentication isn't documented for JSON, and XML needs a URL.
  * @param hasXmlAddress whether `SERVICE_XML_URL` is set
  */
-export function listCredentialInterfaces(method: string, hasXmlAddress: boolean): AvailableInterfaces {
+export function getCredentialInterfaces(method: string, hasXmlAddress: boolean): AvailableInterfaces {
   return { json: method !== 'two_factor', xml: hasXmlAddress };
 }
 
@@ -31,7 +31,7 @@ export function chooseInterface(
 }
 
 /** The interfaces that both the task and the credential support. */
-export function listTaskInterfaces(task: TaskOutline, available: AvailableInterfaces): AvailableInterfaces {
+export function getTaskInterfaces(task: TaskOutline, available: AvailableInterfaces): AvailableInterfaces {
   const isSupported = (via: Interface) => 'interface' in chooseInterface(task, available, via);
   return { json: isSupported('json'), xml: isSupported('xml') };
 }

@@ -106,13 +106,13 @@ export function assertSize(body: Buffer): void {
  * @returns whether the value has a `__proto__` key, which a copy must drop
  * @throws {InvalidResponseError} if the value is nested too deeply
  */
-export function assertDepth(value: unknown, depth = 0): boolean {
+export function assertDepthAndCheckKeys(value: unknown, depth = 0): boolean {
   if (depth > MAX_DEPTH)
     throw new InvalidResponseError(`the response is nested deeper than ${MAX_DEPTH} levels`);
   let hasPrototypeKey = false;
   if (Array.isArray(value)) {
     for (const child of value) {
-      if (typeof child === 'object' && child !== null && assertDepth(child, depth + 1))
+      if (typeof child === 'object' && child !== null && assertDepthAndCheckKeys(child, depth + 1))
         hasPrototypeKey = true;
     }
   } else if (isRecord(value)) {
@@ -120,7 +120,7 @@ export function assertDepth(value: unknown, depth = 0): boolean {
     for (const key in value) {
       if (key === '__proto__') hasPrototypeKey = true;
       const child = value[key];
-      if (typeof child === 'object' && child !== null && assertDepth(child, depth + 1))
+      if (typeof child === 'object' && child !== null && assertDepthAndCheckKeys(child, depth + 1))
         hasPrototypeKey = true;
     }
   }

@@ -376,8 +376,11 @@ function decode(
   }
 }
 
-function maskDecoded({ envelope, text, isOpaque }: DecodedResponse, secrets: readonly string[]): Envelope {
-  const mayEcho = isOpaque || secrets.some((secret) => text.includes(secret));
+function maskDecoded(
+  { envelope, text, canHideSecrets }: DecodedResponse,
+  secrets: readonly string[],
+): Envelope {
+  const mayEcho = canHideSecrets || secrets.some((secret) => text.includes(secret));
   return mayEcho ? maskEnvelope(envelope, createMask(secrets)) : envelope;
 }
 

@@ -8,7 +8,7 @@ import {
   FILE_UNREADABLE,
   NO_CSV_GIVEN,
 } from './files.view.ts';
-import { unreadableFileText } from './kit/csv-issue.view.ts';
+import { formatUnreadableFile } from './kit/csv-issue.view.ts';
 import { type FieldDisplay, type FieldErrors, field, splitLines } from './kit/form.ts';
 import { SlackApiError } from './outbound/web.ts';
 
@@ -70,7 +70,7 @@ export async function readTextInput(
     const decoded = decodeFile(await context.readFile(url));
     return decoded.ok
       ? { text: decoded.text, field: FILE_FIELD }
-      : { errors: { [FILE_FIELD]: unreadableFileText(decoded.issue) } };
+      : { errors: { [FILE_FIELD]: formatUnreadableFile(decoded.issue) } };
   } catch (error) {
     if (!(error instanceof SlackApiError)) throw error;
     context.log.warn({ err: error, by: call.person.id }, 'reading an attached file failed');
@@ -81,7 +81,7 @@ export async function readTextInput(
 function fileErrorText({ code }: SlackApiError): string {
   switch (code) {
     case 'too_large':
-      return unreadableFileText({ code: 'too_large', maxBytes: MAX_CSV_BYTES });
+      return formatUnreadableFile({ code: 'too_large', maxBytes: MAX_CSV_BYTES });
     case 'missing_scope':
       return FILE_ACCESS_NOT_GRANTED;
     case 'file_deleted':

@@ -110,7 +110,7 @@ export interface FormFeature<Name extends string = string> {
   checkAccess?(interaction: Interaction, values?: FormValues): Promise<Message | undefined>;
   /** Overrides the declared form and the entered values, because fields may depend on values. */
   render?(call: Interaction, origin: FormOrigin, values: FormValues): Promise<FormOverrides> | FormOverrides;
-  findIssues?(values: FormValues): FieldErrors;
+  findFieldErrors?(values: FormValues): FieldErrors;
   submit(call: SubmissionCall): Promise<SubmissionResult>;
 }
 

@@ -44,7 +44,7 @@ export async function openForm(
 }
 
 /** @param getSubject returns what the form is about, such as an order's id */
-export function createOpenAction<const Id extends string>(
+export function createOpenFormAction<const Id extends string>(
   id: Id,
   feature: FormFeature,
   getSubject: (call: ActionCall) => string | undefined = () => undefined,
@@ -82,6 +82,8 @@ export async function openFormFromCommand(
   if (call.sendAt !== undefined && view.form.fields.every(({ name }) => name !== 'send_at'))
     return call.respond(refusalText({ code: 'send_at', issue: 'not_for_task' }));
   // Positions count from 1 and include the subcommand.
-  const problems = words.length > usedCount ? [unusedWordsText(usedCount + 2, words.length + 1)] : [];
-  await call.open(formView({ ...view, problems, fieldIssues: feature.findIssues?.(initialValues) ?? {} }));
+  const warnings = words.length > usedCount ? [unusedWordsText(usedCount + 2, words.length + 1)] : [];
+  await call.open(
+    formView({ ...view, warnings, fieldWarnings: feature.findFieldErrors?.(initialValues) ?? {} }),
+  );
 }

@@ -1,7 +1,7 @@
 import type { AccountStore } from '../accounts/account.ts';
 import { toAccount, toSealedAccount, toStoredProfile } from './account-rows.ts';
 import { batch } from './batch.ts';
-import { exclusiveChanges } from './changes.ts';
+import { createExclusiveRunner } from './changes.ts';
 import { type Database, type Transaction, wrapStore } from './database.ts';
 import { createTeamAccountStore } from './team-account.ts';
 
@@ -9,7 +9,7 @@ export function createAccountStore(database: Database): AccountStore {
   const { prisma } = database;
   /** Runs changes of a person's accounts one at a time, because each writes several rows. */
   const changeAccounts = <T>(teamId: string, userId: string, change: (tx: Transaction) => Promise<T>) =>
-    exclusiveChanges(prisma, JSON.stringify(['accounts', teamId, userId]))(change);
+    createExclusiveRunner(prisma, JSON.stringify(['accounts', teamId, userId]))(change);
 
   /** Batched, because a burst of clicks reads more accounts at once than there are connections. */
   const findRow = batch(async (ids: readonly string[]) => {

@@ -6,7 +6,7 @@ import { BUDGET_SPANS, type Budget } from '../money/budget.ts';
 import type { BudgetStore } from '../money/ports.ts';
 import { mapTagsByName, toAffectedName } from '../policy/subject.ts';
 import { batch } from './batch.ts';
-import { exclusiveChanges, writeEvents } from './changes.ts';
+import { createExclusiveRunner, writeEvents } from './changes.ts';
 import { type Database, isUniqueViolation, type Transaction, wrapStore } from './database.ts';
 import { readBudgetStatuses } from './reservations.ts';
 
@@ -34,7 +34,7 @@ export function createBudgetStore({ prisma, run }: Database, teamId: string): Bu
     writeEvents(tx, [{ kind: 'budget_changed', subject: { kind: 'budget', id }, ...change }], teamId);
 
   /** Changes run one at a time, so that the log has the value before each change. */
-  const runExclusively = exclusiveChanges(prisma, `budgets ${teamId}`);
+  const runExclusively = createExclusiveRunner(prisma, `budgets ${teamId}`);
 
   const readBudget = async (tx: Transaction, id: string): Promise<Budget | undefined> => {
     const row = await tx.budget.findUnique({ where: { id, teamId } });

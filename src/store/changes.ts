@@ -6,10 +6,10 @@ import { announceEvents } from './events.ts';
 /* Helpers for stores that change the team's settings through Prisma and log who made the changes. */
 
 /** Returns a function that runs changes in Prisma transactions, one at a time per lock. */
-export function exclusiveChanges(prisma: Database['prisma'], lock: string) {
+export function createExclusiveRunner(prisma: Database['prisma'], lock: string) {
   return <T>(change: (tx: Transaction) => Promise<T>): Promise<T> =>
     prisma.$transaction(async (tx) => {
-      await lockChanges(tx, lock);
+      await acquireAdvisoryLock(tx, lock);
       return change(tx);
     });
 }
@@ -26,7 +26,7 @@ export function createRunStatement(tx: Transaction): RunStatement {
 }
 
 /** The lock is held until the transaction ends. */
-export async function lockChanges(tx: Transaction, lock: string): Promise<void> {
+export async function acquireAdvisoryLock(tx: Transaction, lock: string): Promise<void> {
   await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${lock}, 0))`;
 }
 

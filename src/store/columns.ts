@@ -8,7 +8,7 @@ import { Prisma, type RunStatement } from './database.ts';
 
 const columnNames = new Map<string, string>();
 
-export function columnName(field: string): string {
+export function toColumnName(field: string): string {
   const cachedName = columnNames.get(field);
   if (cachedName !== undefined) return cachedName;
   const name = field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
@@ -43,7 +43,7 @@ export interface RowMapping<Schema extends z.ZodObject, Computed extends Propert
  * @param table alias with a dot: `d.`
  * @param computed expressions for fields that aren't columns
  */
-export function row<Schema extends z.ZodObject, Computed extends keyof z.output<Schema> = never>(
+export function defineRow<Schema extends z.ZodObject, Computed extends keyof z.output<Schema> = never>(
   schema: Schema,
   table = '',
   computed?: Readonly<Record<Computed, Prisma.Sql>>,
@@ -52,7 +52,7 @@ export function row<Schema extends z.ZodObject, Computed extends keyof z.output<
   const expressions = new Map<string, Prisma.Sql>(Object.entries(computed ?? {}));
   const fields = Object.keys(schema.shape).map((field) => ({
     field,
-    sql: expressions.get(field) ?? Prisma.raw(`${table}${columnName(field)}`),
+    sql: expressions.get(field) ?? Prisma.raw(`${table}${toColumnName(field)}`),
   }));
   const storedFields = Object.keys(schema.shape).filter((field) => !expressions.has(field));
   const members = fields.map(({ field, sql }) => Prisma.sql`${Prisma.raw(`'${field}'`)}, ${sql}`);
@@ -74,7 +74,7 @@ export function row<Schema extends z.ZodObject, Computed extends keyof z.output<
 export function assignColumns(fields: Readonly<Record<string, unknown>>): Prisma.Sql {
   return Prisma.join(
     Object.entries(fields).map(
-      ([field, value]) => Prisma.sql`${Prisma.raw(columnName(field))} = ${toParameter(value)}`,
+      ([field, value]) => Prisma.sql`${Prisma.raw(toColumnName(field))} = ${toParameter(value)}`,
     ),
   );
 }
@@ -88,14 +88,17 @@ function toParameter(value: unknown): unknown {
 /** `column = source.column` for each field. */
 export function copyColumns(source: string, fields: readonly string[]): Prisma.Sql {
   return Prisma.raw(
-    fields.map((field) => `${columnName(field)} = ${source}.${columnName(field)}`).join(', '),
+    fields.map((field) => `${toColumnName(field)} = ${source}.${toColumnName(field)}`).join(', '),
   );
 }
 
 /** Rows for a `FROM`, read by `json_populate_recordset`, so that columns have the types of the table. */
-export function recordset(table: string, rows: readonly Readonly<Record<string, unknown>>[]): Prisma.Sql {
+export function buildRecordset(
+  table: string,
+  rows: readonly Readonly<Record<string, unknown>>[],
+): Prisma.Sql {
   const records = rows.map((row) =>
-    Object.fromEntries(Object.entries(row).map(([field, value]) => [columnName(field), value])),
+    Object.fromEntries(Object.entries(row).map(([field, value]) => [toColumnName(field), value])),
   );
   return Prisma.sql`json_populate_recordset(NULL::${Prisma.raw(table)}, ${toStorableJson(records)}::json)`;
 }
@@ -112,9 +115,9 @@ export async function insertRows(
 ): Promise<unknown> {
   const [first] = rows;
   if (first === undefined) return [];
-  const columns = Prisma.raw(Object.keys(first).map(columnName).join(', '));
+  const columns = Prisma.raw(Object.keys(first).map(toColumnName).join(', '));
   return run(Prisma.sql`
-    INSERT INTO ${Prisma.raw(table)} (${columns}) SELECT ${columns} FROM ${recordset(table, rows)} ${suffix}`);
+    INSERT INTO ${Prisma.raw(table)} (${columns}) SELECT ${columns} FROM ${buildRecordset(table, rows)} ${suffix}`);
 }
 
 /** Inserts rows like {@link insertRows}, but replaces those with the same key. */
@@ -125,7 +128,7 @@ export function upsertRows(
   rows: readonly Readonly<Record<string, unknown>>[],
 ): Promise<unknown> {
   const otherFields = Object.keys(rows[0] ?? {}).filter((field) => !keyFields.includes(field));
-  const keyColumns = Prisma.raw(keyFields.map(columnName).join(', '));
+  const keyColumns = Prisma.raw(keyFields.map(toColumnName).join(', '));
   return insertRows(
     run,
     table,

@@ -7,7 +7,7 @@ import { Prisma, PrismaClient } from './generated/client.ts';
 import { VerifiedSigningLog } from './known-key-log.ts';
 import { DatabaseUnverifiedError, KnownServer } from './known-server.ts';
 import { LivePool } from './live-pool.ts';
-import { DURABLE_COMMITS, SEARCH_PATH, SERVER } from './session-settings.ts';
+import { DURABLE_COMMITS, SEARCH_PATH, SERVER_ID_SQL } from './session-settings.ts';
 import { createStatementNames } from './statement-names.ts';
 
 export { Prisma } from './generated/client.ts';
@@ -25,7 +25,7 @@ export interface Statement {
 export type RunStatement = (statement: Statement) => Promise<unknown>;
 
 /** `verified`: the statement runs only on a server that is known not to have lost a commit. */
-export type Trust = 'any' | 'verified';
+export type ServerTrust = 'any' | 'verified';
 
 /** The bot's connections to PostgreSQL: one pool, shared by Prisma and raw SQL. */
 export interface Database {
@@ -35,9 +35,9 @@ export interface Database {
    * 64-bit integers as strings.
    * @throws {DatabaseUnverifiedError} if it needs a verified server and this one isn't verified
    */
-  run(statement: Statement, trust?: Trust): Promise<unknown>;
+  run(statement: Statement, trust?: ServerTrust): Promise<unknown>;
   /** Runs statements in one transaction, which is rolled back if `work` throws. */
-  transaction<T>(work: (run: RunStatement) => Promise<T>, trust?: Trust): Promise<T>;
+  transaction<T>(work: (run: RunStatement) => Promise<T>, trust?: ServerTrust): Promise<T>;
   /** The server that {@link run} and {@link transaction} use. */
   readonly server: KnownServer;
   readonly signingLog: VerifiedSigningLog;
@@ -76,7 +76,7 @@ const IDLE_IN_TRANSACTION_TIMEOUT_MS = 15_000;
 const SETTINGS = `SET TIME ZONE 'UTC'; SET statement_timeout = ${STATEMENT_TIMEOUT_MS};
   SET idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MS}; SET random_page_cost = 1.1`;
 
-const SESSION_SETUP = `${SETTINGS}; ${SEARCH_PATH}; ${DURABLE_COMMITS}; SELECT ${SERVER} AS server`;
+const SESSION_SETUP = `${SETTINGS}; ${SEARCH_PATH}; ${DURABLE_COMMITS}; SELECT ${SERVER_ID_SQL} AS server`;
 /** The result of the last statement in {@link SESSION_SETUP}. */
 const sessionResultSchema = z
   .array(z.object({ rows: z.array(z.unknown()) }))
@@ -126,7 +126,7 @@ export function openDatabase({
     log: [],
   });
 
-  async function connect(trust: Trust): Promise<pg.PoolClient> {
+  async function connect(trust: ServerTrust): Promise<pg.PoolClient> {
     const client = await pool.connect();
     if (trust === 'any' || server.isVerified) return client;
     client.release();

@@ -5,14 +5,14 @@ import { storedQuestionSchema } from '../names/portfolio.ts';
 import type { Lapse } from '../names/ports.ts';
 import { FINDING_CODES } from '../names/posture.ts';
 import {
-  storedDoubtSchema,
   storedHistorySchema,
   storedKnownChangesSchema,
   storedPostureSchema,
   storedTrustSchema,
+  storedUnreliableDateReasonSchema,
   storedWhoisSchema,
 } from '../names/stored.ts';
-import { jsonColumn, optional, optionalText, row } from './columns.ts';
+import { defineRow, jsonColumn, optional, optionalText } from './columns.ts';
 import type { Prisma } from './database.ts';
 
 /* Rows of the watch list. SQL and Prisma return the same fields. */
@@ -33,7 +33,7 @@ const datesShape = {
   trusted: jsonColumn(storedTrustSchema),
   deletedAt: optionalTimestamp,
   deletionPhase: deletionPhaseSchema,
-  doubt: jsonColumn(storedDoubtSchema),
+  doubt: jsonColumn(storedUnreliableDateReasonSchema),
   lastLookupAt: optionalTimestamp,
   whois: jsonColumn(storedWhoisSchema),
 };
@@ -45,7 +45,7 @@ const lapseShape = {
   lapseConfirmedAt: optionalTimestamp,
 };
 
-export const domainRow = row(
+export const domainRow = defineRow(
   z.object({
     name: z.string(),
     version: z.number(),
@@ -64,7 +64,7 @@ export const domainRow = row(
   }) satisfies z.ZodType<unknown, Partial<Prisma.DomainModel>>,
 );
 
-export const recordRow = row(
+export const recordRow = defineRow(
   z.object({
     name: z.string(),
     version: z.number(),

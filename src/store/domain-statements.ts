@@ -5,7 +5,7 @@ import type { WatchDecision } from '../ledger/events.ts';
 import { isSameExpiry, type NameDates } from '../names/dates.ts';
 import type { NameObservation } from '../names/ports.ts';
 import { getUtcDay } from '../zones/calendar-day.ts';
-import { assignColumns, columnName, recordset, toStorableJson } from './columns.ts';
+import { assignColumns, buildRecordset, toColumnName, toStorableJson } from './columns.ts';
 import { Prisma, type Statement } from './database.ts';
 import { domainRow, toDomain, toDomainColumns } from './domain-rows.ts';
 
@@ -34,12 +34,12 @@ export function selectDomains(names: readonly string[]): Statement {
 export function insertDomain(domain: WatchedDomain): Statement {
   const { name, version, addedBy, addedAt, nextRegistryAt: nextDnsAt } = domain;
   const fields = { name, version, addedBy, addedAt, nextDnsAt, ...toDomainColumns(domain) };
-  const columns = Prisma.raw(Object.keys(fields).map(columnName).join(', '));
+  const columns = Prisma.raw(Object.keys(fields).map(toColumnName).join(', '));
   return Prisma.sql`
     INSERT INTO domains (${columns}, reminded_threshold)
     SELECT ${columns}, COALESCE(
       (SELECT min(threshold) FROM reminders r WHERE r.name = d.name AND r.expires_at = ${EXPIRY_DAY}), ${NO_REMINDER})
-    FROM ${recordset('domains', [fields])} d`;
+    FROM ${buildRecordset('domains', [fields])} d`;
 }
 
 /** Compare-and-swap. Returns the name, or no row if it was changed concurrently. */
@@ -78,10 +78,10 @@ export function removeDomain(name: string): Statement {
 }
 
 /** Rows of {@link updateDomain} and {@link removeDomain}. */
-export const changedNamesSchema = z.array(z.object({ name: z.string() }));
+export const changedNameRowsSchema = z.array(z.object({ name: z.string() }));
 
-/** Rows of {@link claimSuccess}: the name on the list, or undefined if it isn't there. */
-export const claimedSuccessRowsSchema = z.array(
+/** Rows of {@link claimListUpdate}: the name on the list, or undefined if it isn't there. */
+export const claimedListUpdateRowsSchema = z.array(
   z.union([domainRow.schema.transform(toDomain), z.object({ name: z.null() }).transform(() => undefined)]),
 );
 
@@ -89,7 +89,7 @@ export const claimedSuccessRowsSchema = z.array(
  * Records that the list was updated after a success. Returns no row if it had already been updated. Locks the name's
  * row, so that later steps read its latest version.
  */
-export function claimSuccess(orderId: string, n: number, now: Date): Statement {
+export function claimListUpdate(orderId: string, n: number, now: Date): Statement {
   return Prisma.sql`
     WITH item AS (
       UPDATE order_items SET followed_at = ${now}::timestamptz
@@ -201,11 +201,11 @@ export function importNames(
     SELECT 1 FROM imported LIMIT 1`;
 }
 
-/** Rows of {@link countMonths}. */
+/** Rows of {@link countNamesByMonth}. */
 export const monthRowsSchema = z.array(z.object({ month: z.string(), count: z.number() }));
 
 /** Counts the names that expire in each month, in a time zone. Leaves out names that will lapse. */
-export function countMonths(from: Date, until: Date, timeZone: string): Prisma.Sql {
+export function countNamesByMonth(from: Date, until: Date, timeZone: string): Prisma.Sql {
   return Prisma.sql`
     SELECT to_char(expires_at AT TIME ZONE ${timeZone}, 'YYYY-MM') AS month, count(*)::int AS count
     FROM domains

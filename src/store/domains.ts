@@ -3,10 +3,10 @@ import { type Database, isUniqueViolation, type RunStatement, wrapStore } from '
 import { readDomains } from './domain-rows.ts';
 import {
   buildReminderUpdates,
-  changedNamesSchema,
-  claimedSuccessRowsSchema,
-  claimSuccess,
-  countMonths,
+  changedNameRowsSchema,
+  claimedListUpdateRowsSchema,
+  claimListUpdate,
+  countNamesByMonth,
   firstExpiryRowsSchema,
   insertDomain,
   insertObservations,
@@ -38,14 +38,14 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
       countWatched: () => prisma.domain.count(),
 
       countByMonth: async (from, until, timeZone) => {
-        const rows = monthRowsSchema.parse(await run(countMonths(from, until, timeZone)));
+        const rows = monthRowsSchema.parse(await run(countNamesByMonth(from, until, timeZone)));
         return rows.map(({ month, count }) => [month, count] as const);
       },
 
       updateAfterOrder: (orderId, n, now, change) => {
         const attempt = () =>
           transaction(async (tx) => {
-            const rows = claimedSuccessRowsSchema.parse(await tx(claimSuccess(orderId, n, now)));
+            const rows = claimedListUpdateRowsSchema.parse(await tx(claimListUpdate(orderId, n, now)));
             if (rows.length === 0) return false;
             const [before] = rows;
             const update = change(before);
@@ -71,7 +71,7 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
 
 /** Does nothing if the name was changed concurrently. */
 async function replaceDomain(tx: RunStatement, before: WatchedDomain, after: WatchedDomain): Promise<void> {
-  const rows = changedNamesSchema.parse(await tx(updateDomain(before, after)));
+  const rows = changedNameRowsSchema.parse(await tx(updateDomain(before, after)));
   if (rows.length === 0) return;
   for (const statement of buildReminderUpdates(after.name, before, after)) await tx(statement);
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type EventLog, NOTIFIED_KINDS, type TeamEvent, teamEventSchema } from '../ledger/events.ts';
 import { LIMITING_KINDS } from '../orders/log-limits.ts';
 import { DECISION_KINDS, type OrderLogEntry, orderLogEntrySchema } from '../orders/order-events.ts';
-import { insertRows, row } from './columns.ts';
+import { defineRow, insertRows } from './columns.ts';
 import { type Database, Prisma, type RunStatement, type Statement, withStoreError } from './database.ts';
 import { orderRow, readOrders, selectOrders, toOrder } from './order-rows.ts';
 
@@ -95,14 +95,14 @@ function parseEvent<Schema extends z.ZodType>(schema: Schema, seq: string, event
   return parsed.data;
 }
 
-/** The events of an order, as returned by {@link historyColumn}. */
+/** The events of an order, as returned by {@link buildHistoryColumn}. */
 export const historyRowsSchema = z.array(z.looseObject({ seq: z.string() }));
 
 /**
  * A column with the events of the order (alias `o`), oldest first. For a draft, these are the events in its row.
  * @param where selects among the events (alias `e`)
  */
-export function historyColumn(where: Prisma.Sql = Prisma.sql`true`): Prisma.Sql {
+export function buildHistoryColumn(where: Prisma.Sql = Prisma.sql`true`): Prisma.Sql {
   return Prisma.sql`
     CASE WHEN o.draft_events IS NULL THEN (
       SELECT coalesce(jsonb_agg(e.data || jsonb_build_object(
@@ -143,7 +143,7 @@ export const orderHistoriesSchema = z.array(
 );
 
 /** Columns of events (alias `e`). */
-const eventRow = row(
+const eventRow = defineRow(
   z.object({
     seq: z.string(),
     at: z.date(),
@@ -178,7 +178,7 @@ export const orderWithHistorySchema = z.compile(
 /** Selects an order with its events, oldest first. Leaves out the per-item events of bulk orders. */
 export function selectWithHistory(id: string): Statement {
   const isIncluded = Prisma.sql`(o.bulk IS NULL OR e.kind NOT IN ('sending', 'answered'))`;
-  return Prisma.sql`SELECT ${orderRow.columns}, ${historyColumn(isIncluded)} FROM orders o WHERE o.id = ${id}`;
+  return Prisma.sql`SELECT ${orderRow.columns}, ${buildHistoryColumn(isIncluded)} FROM orders o WHERE o.id = ${id}`;
 }
 
 /** Events per read. Limits the memory that an export needs. */
@@ -206,7 +206,7 @@ export function createEventLog({ run }: Database, teamId: string, pageSize = PAG
       const decisions = new Map(
         orderHistoriesSchema.parse(
           await run(Prisma.sql`
-            SELECT o.id, ${historyColumn(Prisma.sql`e.kind = ANY(${[...DECISION_KINDS]})`)} FROM orders o
+            SELECT o.id, ${buildHistoryColumn(Prisma.sql`e.kind = ANY(${[...DECISION_KINDS]})`)} FROM orders o
             WHERE o.id = ANY(${ids})`),
         ),
       );

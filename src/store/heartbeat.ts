@@ -3,13 +3,13 @@ import { MINUTE_MS } from '../lib/duration.ts';
 import type { Heartbeat, HeartbeatReading } from '../orders/restore-guard.ts';
 import { optional } from './columns.ts';
 import { type Database, DatabaseUnverifiedError, Prisma, wrapStore } from './database.ts';
-import { SERVER } from './session-settings.ts';
+import { SERVER_ID_SQL } from './session-settings.ts';
 
 const HEARTBEAT_ID = 1;
 /** A process that writes nothing for this long while others do has been killed. */
 const SILENCE_MS = MINUTE_MS;
 
-const SERVER_ID = Prisma.raw(SERVER);
+const SERVER_ID = Prisma.raw(SERVER_ID_SQL);
 
 /** @throws {StoreError} from every method if the database fails */
 export function createHeartbeat({ run, server }: Database): Heartbeat {

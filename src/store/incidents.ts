@@ -5,10 +5,10 @@ import { INCIDENT_STATES, type Incident, type IncidentUpdate, listIncidentKinds 
 import type { IncidentStore } from '../names/ports.ts';
 import { INCIDENT_KINDS, NAME_TASKS, RULED_OUT_REASONS } from '../names/unexplained-changes.ts';
 import type { WebhookEvent } from '../outbox/webhooks/messages.ts';
-import { assignColumns, insertRows, optional, optionalText, row } from './columns.ts';
+import { assignColumns, defineRow, insertRows, optional, optionalText } from './columns.ts';
 import { type Database, Prisma, type RunStatement, wrapStore } from './database.ts';
 import { insertEvents } from './events.ts';
-import { insertPlans, markPlan } from './notifications.ts';
+import { insertPlans, markPlanOutdated } from './notifications.ts';
 import { idRowsSchema } from './order-rows.ts';
 import { queueWebhooks } from './webhooks.ts';
 
@@ -29,7 +29,7 @@ const changeSchema = z
     ),
   })
   .transform(({ expiry, ...fields }) => ({ ...fields, expiry }));
-const incidentRow = row(
+const incidentRow = defineRow(
   z.object({
     id: z.string(),
     name: z.string(),
@@ -52,7 +52,7 @@ const incidentRow = row(
         AND n.subject_id = incidents.id AND n.purpose = 'incident')`,
   },
 );
-const warningRow = row(
+const warningRow = defineRow(
   z.object({ incidentId: z.string(), userId: z.string(), changeCount: z.number(), at: z.date() }),
   '',
   { changeCount: Prisma.sql`changes` },
@@ -67,8 +67,9 @@ function toIncident({
 }: z.output<typeof incidentRow.schema>): Incident {
   return {
     ...fields,
-    proposed: proposedBy === undefined ? undefined : { by: proposedBy, reason: proposedReason ?? '' },
-    explained: explainedBy === undefined ? undefined : { by: explainedBy, reason: reason ?? '' },
+    proposedExplanation:
+      proposedBy === undefined ? undefined : { by: proposedBy, reason: proposedReason ?? '' },
+    explanation: explainedBy === undefined ? undefined : { by: explainedBy, reason: reason ?? '' },
   };
 }
 
@@ -91,7 +92,7 @@ export async function saveIncident(
     );
   } else {
     if (!(await swapIncident(run, teamId, before, after))) return false;
-    await run(markPlan(teamId, { kind: 'incident', id: after.id }, at));
+    await run(markPlanOutdated(teamId, { kind: 'incident', id: after.id }, at));
   }
   // Refreshes the cards of pending orders, because they show the incident.
   await run(Prisma.sql`
@@ -103,10 +104,10 @@ export async function saveIncident(
   return true;
 }
 
-function buildEvents({ before, after, added, at }: IncidentUpdate): TeamEvent[] {
+function buildEvents({ before, after, addedChanges, at }: IncidentUpdate): TeamEvent[] {
   const common = { subject: { kind: 'name', id: after.name }, actor: 'system', at } as const;
   const kind = before === undefined ? 'incident_opened' : 'incident_joined';
-  const changeEvents = added.map(
+  const changeEvents = addedChanges.map(
     ({ kind: changeKind, fact, before: oldValue, after: newValue }): TeamEvent => ({
       ...common,
       kind,
@@ -121,12 +122,14 @@ function buildEvents({ before, after, added, at }: IncidentUpdate): TeamEvent[] 
   return after.state === 'over' ? [...changeEvents, overEvent] : changeEvents;
 }
 
-function buildLookupWebhooks({ before, after, added, at }: IncidentUpdate): WebhookEvent[] {
+function buildLookupWebhooks({ before, after, addedChanges, at }: IncidentUpdate): WebhookEvent[] {
   const { name, id: incident_id } = after;
-  const changeEvents = added.map(({ kind: code, before: oldValue, after: newValue }, index): WebhookEvent => {
-    const type = before === undefined && index === 0 ? 'incident.opened' : 'incident.changed';
-    return { type, at, data: { name, incident_id, code, before: oldValue, after: newValue } };
-  });
+  const changeEvents = addedChanges.map(
+    ({ kind: code, before: oldValue, after: newValue }, index): WebhookEvent => {
+      const type = before === undefined && index === 0 ? 'incident.opened' : 'incident.changed';
+      return { type, at, data: { name, incident_id, code, before: oldValue, after: newValue } };
+    },
+  );
   const closedEvent: WebhookEvent = {
     type: 'incident.closed',
     at,
@@ -150,12 +153,12 @@ async function swapIncident(
   run: RunStatement,
   teamId: string,
   before: Incident,
-  { state, changes, proposed, explained, raisedBy, overAt }: Incident,
+  { state, changes, proposedExplanation, explanation, raisedBy, overAt }: Incident,
 ): Promise<boolean> {
   const fields = {
     ...{ state, changes, raisedBy, overAt },
-    ...{ proposedBy: proposed?.by, proposedReason: proposed?.reason },
-    ...{ explainedBy: explained?.by, reason: explained?.reason },
+    ...{ proposedBy: proposedExplanation?.by, proposedReason: proposedExplanation?.reason },
+    ...{ explainedBy: explanation?.by, reason: explanation?.reason },
   };
   const rows = await run(Prisma.sql`
     UPDATE incidents SET version = version + 1, ${assignColumns(fields)}
@@ -188,7 +191,7 @@ export function createIncidentStore({ run, transaction }: Database, teamId: stri
     change: (before, after, decision, now) =>
       transaction(async (tx) => {
         if (!(await swapIncident(tx, teamId, before, after))) return false;
-        await tx(markPlan(teamId, { kind: 'incident', id: before.id }, now));
+        await tx(markPlanOutdated(teamId, { kind: 'incident', id: before.id }, now));
         const subject = { kind: 'name', id: before.name } as const;
         const event = { ...decision, subject, at: now, incidents: [...listIncidentKinds(before)] };
         await insertEvents(tx, [event], teamId);

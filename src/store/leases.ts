@@ -13,7 +13,7 @@ export const isLeaseExpired = (
   OR ${column} > now() + ${MAX_WAIT_MS}::float8 * interval '1 ms')`;
 
 /** The end of a lease that starts now, by the database's clock. */
-export const leaseEnd = (ms: number): Prisma.Sql => Prisma.sql`now() + ${ms}::float8 * interval '1 ms'`;
+export const buildLeaseEnd = (ms: number): Prisma.Sql => Prisma.sql`now() + ${ms}::float8 * interval '1 ms'`;
 
 const holderRowsSchema = z.array(z.object({ holder: z.string() }));
 
@@ -22,7 +22,7 @@ export function createLeaseStore({ run }: Database): LeaseStore {
   return wrapStore('leases', {
     acquire: async (work, holder, leaseMs) => {
       const rows = await run(Prisma.sql`
-        INSERT INTO leases AS l (work, holder, until) VALUES (${work}, ${holder}, ${leaseEnd(leaseMs)})
+        INSERT INTO leases AS l (work, holder, until) VALUES (${work}, ${holder}, ${buildLeaseEnd(leaseMs)})
         ON CONFLICT (work) DO UPDATE SET holder = excluded.holder, until = excluded.until
           WHERE l.holder = excluded.holder OR ${isLeaseExpired(Prisma.sql`l.until`)}
         RETURNING holder`);

@@ -4,7 +4,7 @@ import type { LedgerKeyStore, LedgerStore, SealedBlock, SealedEvent } from '../l
 import { hashSeal, type Seal, toEventLine, toForgottenLine } from '../ledger/seal.ts';
 import type { WebhookEvent } from '../outbox/webhooks/messages.ts';
 import { getUtcDay } from '../zones/calendar-day.ts';
-import { optional, optionalText, row, toStorableJson } from './columns.ts';
+import { defineRow, optional, optionalText, toStorableJson } from './columns.ts';
 import { type Database, Prisma, withStoreError, wrapStore } from './database.ts';
 import { announceEvents } from './events.ts';
 import { SIGNING_EVENTS } from './signing-rows.ts';
@@ -14,7 +14,7 @@ import { queueWebhooks } from './webhooks.ts';
 const integerSchema = z.coerce.number().pipe(z.int());
 const bytesSchema = z.instanceof(Uint8Array);
 
-const sealRow = row(
+const sealRow = defineRow(
   z.object({
     n: z.int(),
     from: integerSchema,
@@ -41,13 +41,17 @@ const eventFieldsSchema = z.object({
   data: z.unknown(),
 });
 
-const unsealedRow = row(eventFieldsSchema.extend({ seq: z.string(), leaf: optional(bytesSchema) }), 'e.', {
-  seq: Prisma.sql`e.seq::text`,
-  leaf: Prisma.sql`e.forgotten_leaf`,
-});
+const unsealedRow = defineRow(
+  eventFieldsSchema.extend({ seq: z.string(), leaf: optional(bytesSchema) }),
+  'e.',
+  {
+    seq: Prisma.sql`e.seq::text`,
+    leaf: Prisma.sql`e.forgotten_leaf`,
+  },
+);
 
-const entryRow = row(z.object({ seq: integerSchema, leaf: bytesSchema }), 'l.');
-const eventRow = row(
+const entryRow = defineRow(z.object({ seq: integerSchema, leaf: bytesSchema }), 'l.');
+const eventRow = defineRow(
   eventFieldsSchema.extend({
     event: z.string(),
     forgottenAt: optional(z.date()),
@@ -71,7 +75,7 @@ const sealedRowsSchema = z.array(
     }),
 );
 
-const anchorRow = row(z.object({ n: z.int(), hash: z.string(), at: z.date() }), 'a.');
+const anchorRow = defineRow(z.object({ n: z.int(), hash: z.string(), at: z.date() }), 'a.');
 const signingRowsSchema = z.tuple([
   z.object({ numbers: z.array(z.int().nullable()), lastSeq: integerSchema, hasMissingEvents: z.boolean() }),
 ]);
@@ -224,7 +228,7 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
       )[0].seconds,
 
     loadSigningBlocks: async () => {
-      const [{ numbers, lastSeq, hasMissingEvents }] = signingRowsSchema.parse(
+      const [{ numbers: seqs, lastSeq, hasMissingEvents }] = signingRowsSchema.parse(
         await run(Prisma.sql`
           SELECT coalesce(json_agg(l.seq ORDER BY e.seq), '[]') AS numbers,
             (SELECT coalesce(max(seq), 0) FROM ledger_entries WHERE team_id = ${teamId}) AS "lastSeq",
@@ -233,12 +237,12 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
           FROM events e LEFT JOIN ledger_entries l ON l.event_seq = e.seq
           WHERE e.team_id = ${teamId} AND ${SIGNING_EVENTS}`),
       );
-      const sealedNumbers = numbers.filter((number) => number !== null);
+      const sealedNumbers = seqs.filter((number) => number !== null);
       const containsEvents = Prisma.sql`n IN (
         SELECT (SELECT s.n FROM seals s WHERE s.team_id = ${teamId} AND s."to" >= number ORDER BY s."to" LIMIT 1)
         FROM unnest(${sealedNumbers}::bigint[]) AS number)`;
       const where = Prisma.sql`("to" >= ${Math.max(0, ...sealedNumbers)} OR ${containsEvents})`;
-      return { numbers, lastSeq, hasMissingEvents, blocks: readBlocksWhere(where) };
+      return { seqs, lastSeq, hasMissingEvents, blocks: readBlocksWhere(where) };
     },
 
     listOrderEvents: (orderId) =>
@@ -331,7 +335,7 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
       return newestSeal;
     },
 
-    recordStalled: (at) =>
+    recordSealingStalled: (at) =>
       logEventIf(
         { kind: 'sealing_stalled', subject: LEDGER_SUBJECT, actor: 'system', at },
         Prisma.sql`NOT EXISTS (

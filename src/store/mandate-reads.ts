@@ -6,7 +6,7 @@ import type { MandateAct, MandateName } from '../mandates/ports.ts';
 import { createBotSignatureCheck, findLoggedOutcome, MANDATE_LIMITING_KINDS } from '../orders/log-limits.ts';
 import type { Order } from '../orders/order.ts';
 import { findAffectedTags, toAffectedName } from '../policy/subject.ts';
-import { optional, optionalText, row } from './columns.ts';
+import { defineRow, optional, optionalText } from './columns.ts';
 import { Prisma, type RunStatement } from './database.ts';
 import { orderHistoriesSchema, selectOrderHistories } from './events.ts';
 import { idRowsSchema, readOrders, selectOrders } from './order-rows.ts';
@@ -15,7 +15,7 @@ import { IS_RELEASED } from './reservations.ts';
 /* Queries about mandates. The transaction that marks a mandate's order as sent also uses them. */
 
 /** Columns of names (alias `d`) that have an expiry date. */
-export const nameRow = row(
+export const nameRow = defineRow(
   z.object({
     name: z.string(),
     expiresAt: z.date(),
@@ -34,7 +34,7 @@ export const nameRow = row(
 ) satisfies { read(rows: unknown): MandateName[] };
 
 /** Columns of mandate acts (alias `a`). */
-export const actRow = row(
+export const actRow = defineRow(
   z.object({
     id: z.string(),
     name: z.string(),

@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { BotSigner } from '../approvals/charter.ts';
 import { HOUR_MS, MINUTE_MS } from '../lib/duration.ts';
-import { findExceededLimit, needsOrder, SAME_PERIOD_MS } from '../mandates/acting.ts';
+import { findExceededLimit, needsRegularOrder, SAME_PERIOD_MS } from '../mandates/acting.ts';
 import type { HoldReason } from '../mandates/codes.ts';
 import { isActive, readMandate } from '../mandates/mandate.ts';
 import type { ActOutcome, MandateStore, NewAct } from '../mandates/ports.ts';
 import type { OrderCreation } from '../orders/ports.ts';
-import { matchesPatterns, splitPatterns } from '../policy/name-patterns.ts';
+import { matchPatterns, splitPatterns } from '../policy/name-patterns.ts';
 import { toAffectedName } from '../policy/subject.ts';
 import { getUtcDay } from '../zones/calendar-day.ts';
 import { insertRows } from './columns.ts';
@@ -23,7 +23,7 @@ import {
   readUsedAmounts,
   type SignedTeam,
 } from './mandate-reads.ts';
-import { findNameHolder } from './order-changes.ts';
+import { findOpenOrderId } from './order-changes.ts';
 import { ORDERS_IN_PROGRESS, toIds } from './order-reads.ts';
 import { idRowsSchema } from './order-rows.ts';
 import { insertOrder } from './order-save.ts';
@@ -122,7 +122,7 @@ export function createMandateStore(
       return watchedNames.flatMap(({ name, isLapsing }) => {
         const affectedName = toAffectedName(name, 'host');
         const affectedTags = affectedName.hosts.flatMap((host) => tagsByName.get(host) ?? []);
-        const isMatch = !isLapsing && matchesPatterns(parsedPatterns, affectedName, affectedTags) === 'yes';
+        const isMatch = !isLapsing && matchPatterns(parsedPatterns, affectedName, affectedTags) === 'yes';
         return isMatch ? [name] : [];
       });
     },
@@ -144,7 +144,7 @@ export function createMandateStore(
         return await database.transaction((tx) => saveOrder(tx, team, act, creation));
       } catch (error) {
         if (!isUniqueViolation(error)) throw error;
-        const orderId = await findNameHolder(database, order);
+        const orderId = await findOpenOrderId(database, order);
         return orderId === undefined ? { kind: 'taken' } : { kind: 'open_already', orderId };
       }
     },
@@ -160,7 +160,7 @@ export function createMandateStore(
         const [act] = readActs(
           await tx(Prisma.sql`
             UPDATE mandate_acts a SET held = ${holdReason}, order_id = NULL,
-              ask_at = ${needsOrder(holdReason) ? at : null}::timestamptz, day = (${at}::timestamptz AT TIME ZONE 'UTC')::date
+              ask_at = ${needsRegularOrder(holdReason) ? at : null}::timestamptz, day = (${at}::timestamptz AT TIME ZONE 'UTC')::date
             WHERE order_id = ${orderId} AND held IS NULL RETURNING ${actRow.columns}`),
         );
         if (act === undefined) return false;
@@ -271,7 +271,7 @@ async function insertAct(
   const id = randomUUID();
   const { name, expiresAt, mandateId, at, amount } = act;
   const { minor: amountMinor, currency } = amount ?? {};
-  const askAt = holdReason !== undefined && needsOrder(holdReason) ? at : undefined;
+  const askAt = holdReason !== undefined && needsRegularOrder(holdReason) ? at : undefined;
   const fields = { id, teamId, name, expiresAt, mandateId, at, day: getUtcDay(at), held: holdReason };
   await insertRows(run, 'mandate_acts', [{ ...fields, amountMinor, currency, orderId, askAt }]);
   if (holdReason === undefined) await run(updateDayMessage(teamId, id, at));

@@ -2,21 +2,21 @@ import { z } from 'zod';
 import { DEMO_CONTEXT } from '../accounts/account.ts';
 import { hasNewExpiry } from '../names/dates.ts';
 import { type DependentName, isHostInDomain, parseTargetHost } from '../names/dependents.ts';
-import { getRegistrarName, type UnseenReason } from '../names/facts.ts';
+import { getRegistrarName, type UnknownReason } from '../names/facts.ts';
 import { type Impact, listFindingKeys } from '../names/impact.ts';
 import { isInUse } from '../names/in-use.ts';
 import { GUARDED_TAG } from '../names/portfolio.ts';
 import type { ImpactStore, NameObservation, NameRecord, NameRecordStore } from '../names/ports.ts';
-import { DANGERS, DELEGATION_FINDINGS, FINDING_CODES, type FindingCode } from '../names/posture.ts';
+import { DANGER_CODES, DELEGATION_FINDINGS, FINDING_CODES, type FindingCode } from '../names/posture.ts';
 import { storedHistorySchema, storedImpactSchema, storedValuesSchema } from '../names/stored.ts';
 import type { OrderTaskName } from '../orders/order.ts';
 import type { WebhookEvent } from '../outbox/webhooks/messages.ts';
-import { assignColumns, optional, row, toStorableJson } from './columns.ts';
+import { assignColumns, defineRow, optional, toStorableJson } from './columns.ts';
 import { type Database, Prisma, type Statement, wrapStore } from './database.ts';
 import { CLEARED_LAPSE, CLEARED_SNOOZE, recordRow, toDateColumns, toDates, toLapse } from './domain-rows.ts';
 import { buildReminderUpdates, insertObservations } from './domain-statements.ts';
 import { saveIncident } from './incidents.ts';
-import { isLeaseExpired, leaseEnd } from './leases.ts';
+import { buildLeaseEnd, isLeaseExpired } from './leases.ts';
 import { queueWebhooks } from './webhooks.ts';
 
 const MAX_DEPENDENTS = 2_000;
@@ -50,7 +50,7 @@ const expiringCertificateRowsSchema = z.array(
 const renewedRowsSchema = z.array(z.object({ name: z.string(), expiresAt: z.date() }));
 /** Tasks that change the expiry. */
 const RENEWING_TASKS: string[] = ['create', 'renew', 'transfer', 'restore'] satisfies OrderTaskName[];
-const DELEGATED_WITHOUT_RECORD: UnseenReason = 'delegated_without_record';
+const DELEGATED_WITHOUT_RECORD: UnknownReason = 'delegated_without_record';
 const MAX_NAMES_PER_REGISTRY = 5;
 const guardedRowsSchema = z.array(z.object({ name: z.string(), history: storedHistorySchema }));
 const sightingRowsSchema = z.array(z.object({ at: z.date(), data: z.object({ seen: storedValuesSchema }) }));
@@ -147,7 +147,7 @@ export function createNameRecordStore(
           WHERE ${DUE_AT} <= ${now}::timestamptz AND ${isLeaseExpired(Prisma.sql`lease_until`)}
           ORDER BY urgent DESC, ${DUE_AT} LIMIT ${limit} FOR UPDATE SKIP LOCKED
         ), claimed AS (
-          UPDATE domains SET lease_until = ${leaseEnd(leaseMs)} FROM due WHERE name = due_name
+          UPDATE domains SET lease_until = ${buildLeaseEnd(leaseMs)} FROM due WHERE name = due_name
           RETURNING name, was_urgent, due_at
         )
         SELECT name FROM claimed ORDER BY was_urgent DESC, due_at`);
@@ -202,7 +202,7 @@ function buildWebhooks(name: string, observation: NameObservation): WebhookEvent
   if (observation.origin !== 'finding') return [];
   const { at, opened, closed } = observation;
   const buildEvents = (type: 'finding.opened' | 'finding.closed', codes: readonly FindingCode[]) =>
-    DANGERS.filter((code) => codes.includes(code)).map(
+    DANGER_CODES.filter((code) => codes.includes(code)).map(
       (code): WebhookEvent => ({ type, at, data: { name, code } }),
     );
   return [...buildEvents('finding.closed', closed), ...buildEvents('finding.opened', opened)];
@@ -279,7 +279,7 @@ function toDependentName({ name, history }: NameRecord): DependentName {
   };
 }
 
-const impactRow = row(
+const impactRow = defineRow(
   z.object({
     atRequest: storedImpactSchema,
     latest: storedImpactSchema,

@@ -11,19 +11,19 @@ import {
   type Subject,
 } from '../outbox/notifications.ts';
 import { buildPlanKey } from './changes.ts';
-import { optional, optionalText, row } from './columns.ts';
+import { defineRow, optional, optionalText } from './columns.ts';
 import { type Database, Prisma, wrapStore } from './database.ts';
-import { isLeaseExpired, leaseEnd } from './leases.ts';
+import { buildLeaseEnd, isLeaseExpired } from './leases.ts';
 
 const subjectFieldsSchema = z.object({ kind: z.enum(SUBJECT_KINDS), id: z.string() });
 const subjectExpressions = { kind: Prisma.sql`n.subject_kind`, id: Prisma.sql`n.subject_id` };
-const subjectRow = row(subjectFieldsSchema, 'n.', subjectExpressions);
+const subjectRow = defineRow(subjectFieldsSchema, 'n.', subjectExpressions);
 const purposeRowsSchema = z.array(z.object({ purpose: z.string() }));
 const replacementRowsSchema = z.array(
   subjectFieldsSchema.extend({ channelId: optionalText, ts: optionalText }),
 );
 
-const messageRow = row(
+const messageRow = defineRow(
   z.object({
     purpose: z.string(),
     channelId: optionalText,
@@ -38,7 +38,7 @@ const messageRow = row(
 );
 
 /** Columns of a plan (alias `n`), with the messages of its subject. */
-const planRow = row(
+const planRow = defineRow(
   z.compile(
     subjectFieldsSchema.extend({
       version: z.number(),
@@ -47,10 +47,10 @@ const planRow = row(
       refused: optionalText,
       notifications: z.array(
         messageRow.schema.transform(
-          ({ channelId, ts, shows, refused, ...fields }): Notification => ({
+          ({ channelId, ts, shows: shownVersion, refused: refusalCode, ...fields }): Notification => ({
             ...fields,
-            shows,
-            refused,
+            shownVersion,
+            refusalCode,
             message: channelId === undefined || ts === undefined ? undefined : { channelId, ts },
           }),
         ),
@@ -84,8 +84,11 @@ function isSlackPlanDue(now: Date, isBackground: boolean): Prisma.Sql {
   return Prisma.sql`n.subject_kind = ANY(${[...SUBJECT_KINDS]}::text[]) AND n.is_background = ${isBackground} AND ${isDue(now)}`;
 }
 
-function toClaimedSubject({ refused, ...fields }: z.output<typeof planRow.schema>): ClaimedSubject {
-  return { ...fields, refused };
+function toClaimedSubject({
+  refused: refusalCode,
+  ...fields
+}: z.output<typeof planRow.schema>): ClaimedSubject {
+  return { ...fields, refusalCode };
 }
 
 /**
@@ -108,7 +111,7 @@ export function upsertPlans(subjects: Prisma.Sql): Prisma.Sql {
       SET version = n.version + 1, is_background = false, due_at = LEAST(n.due_at, excluded.due_at)`;
 }
 
-export function markPlan(teamId: string, { kind, id }: Subject, now: Date): Prisma.Sql {
+export function markPlanOutdated(teamId: string, { kind, id }: Subject, now: Date): Prisma.Sql {
   return Prisma.sql`
     UPDATE notifications SET version = version + 1, is_background = false, due_at = LEAST(due_at, ${now}::timestamptz)
     WHERE team_id = ${teamId} AND subject_kind = ${kind} AND subject_id = ${id} AND purpose = 'plan'`;
@@ -158,7 +161,7 @@ export function createNotificationStore({ run, prisma }: Database, teamId: strin
 
     extendLease: ({ kind, id }, leaseMs) =>
       runWithoutResult(Prisma.sql`
-        UPDATE notifications SET lease_until = ${leaseEnd(leaseMs)}
+        UPDATE notifications SET lease_until = ${buildLeaseEnd(leaseMs)}
         WHERE team_id = ${teamId} AND subject_kind = ${kind} AND subject_id = ${id} AND purpose = 'plan'`),
 
     release: async (claim, outcome) =>
@@ -199,10 +202,13 @@ export function createNotificationStore({ run, prisma }: Database, teamId: strin
         },
       ),
 
-    markMessageRefused: (subject, { purpose, shows, code: refused }) =>
+    markMessageRefused: (subject, { purpose, shownVersion, code: refused }) =>
       upsertMessage(
         { ...buildSubjectKey(subject), purpose },
-        { create: { shows, refused }, update: { shows, refused, dueAt: null, attempts: 0 } },
+        {
+          create: { shows: shownVersion, refused },
+          update: { shows: shownVersion, refused, dueAt: null, attempts: 0 },
+        },
       ),
 
     markSubjectRefused: (subject, refused, now) => createPlan(subject, { dueAt: now, refused }),
@@ -219,7 +225,7 @@ export function createNotificationStore({ run, prisma }: Database, teamId: strin
 
     addIfMissing: (subject, now) => createPlan(subject, { dueAt: now, version: 1 }),
 
-    requestUpdate: (subject, now) => runWithoutResult(markPlan(teamId, subject, now)),
+    requestUpdate: (subject, now) => runWithoutResult(markPlanOutdated(teamId, subject, now)),
 
     adopt: (subject, message, purposes, now) =>
       runWithoutResult(adoptMessage(teamId, subject, message, purposes, now)),
@@ -238,7 +244,7 @@ function claimDuePlans(teamId: string, dueCondition: Prisma.Sql, leaseMs: number
           AND ${isLeaseExpired(Prisma.sql`n.lease_until`)}
         ORDER BY n.due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
       ), claimed AS (
-        UPDATE notifications n SET lease_until = ${leaseEnd(leaseMs)} FROM due
+        UPDATE notifications n SET lease_until = ${buildLeaseEnd(leaseMs)} FROM due
         WHERE n.team_id = ${teamId} AND n.subject_kind = due.kind AND n.subject_id = due.id AND n.purpose = 'plan'
         RETURNING due.kind, due.id, due.since
       )
@@ -248,7 +254,7 @@ function claimDuePlans(teamId: string, dueCondition: Prisma.Sql, leaseMs: number
 /** Claims a subject that has no lease, unless it is scheduled for later. */
 function claimSubject(teamId: string, { kind, id }: Subject, now: Date, leaseMs: number) {
   return Prisma.sql`
-      UPDATE notifications n SET lease_until = ${leaseEnd(leaseMs)}
+      UPDATE notifications n SET lease_until = ${buildLeaseEnd(leaseMs)}
       WHERE n.team_id = ${teamId} AND n.subject_kind = ${kind} AND n.subject_id = ${id} AND n.purpose = 'plan'
         AND ${isLeaseExpired(Prisma.sql`n.lease_until`)} AND (n.due_at IS NULL OR ${isDue(now)})
       RETURNING ${planRow.columns}`;
@@ -260,7 +266,11 @@ function releaseSubject(
   { kind, id, version }: ClaimedSubject,
   { updated, repeatAt, isComplete }: PassOutcome,
 ) {
-  const rows = updated.map(({ purpose, shows, contentHash }) => ({ purpose, shows, contentHash }));
+  const rows = updated.map(({ purpose, shownVersion, contentHash }) => ({
+    purpose,
+    shows: shownVersion,
+    contentHash,
+  }));
   return Prisma.sql`
       WITH updated AS (
         UPDATE notifications n SET shows = u.shows, content_hash = COALESCE(u."contentHash", n.content_hash),
@@ -279,7 +289,7 @@ function releaseSubject(
 function recordMessage(
   teamId: string,
   { kind, id }: Subject,
-  { purpose, channelId, ts, shows, contentHash }: ShownContent & PostedMessage,
+  { purpose, channelId, ts, shownVersion, contentHash }: ShownContent & PostedMessage,
 ) {
   return Prisma.sql`
       WITH reached AS (
@@ -287,7 +297,7 @@ function recordMessage(
       )
       INSERT INTO notifications AS n (team_id, subject_kind, subject_id, purpose, channel_id, ts, shows, content_hash,
         posted_at)
-      VALUES (${teamId}, ${kind}, ${id}, ${purpose}, ${channelId}, ${ts}, ${shows ?? null}, ${contentHash ?? null},
+      VALUES (${teamId}, ${kind}, ${id}, ${purpose}, ${channelId}, ${ts}, ${shownVersion ?? null}, ${contentHash ?? null},
         ${new Date()})
       ON CONFLICT (team_id, subject_kind, subject_id, purpose) DO UPDATE SET channel_id = excluded.channel_id,
         ts = excluded.ts, shows = excluded.shows, content_hash = excluded.content_hash, posted_at = excluded.posted_at,

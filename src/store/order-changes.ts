@@ -1,7 +1,7 @@
 import type { BotSigner } from '../approvals/charter.ts';
 import type { Reservation } from '../money/budget.ts';
 import { findEarlierOutcomes } from '../orders/earlier.ts';
-import { createBotSignatureCheck, findSendBlocker, signLog } from '../orders/log-limits.ts';
+import { createBotSignatureCheck, findSendBlocker, signRetryEvents } from '../orders/log-limits.ts';
 import type { Order, OrderItem } from '../orders/order.ts';
 import type { CommitOutcome, MandateUse, OrderCommit, OrderStore, SendingGuard } from '../orders/ports.ts';
 import { batch } from './batch.ts';
@@ -43,7 +43,7 @@ export function createOrderWriter(context: OrderCommitContext): Pick<OrderStore,
   return wrapStore('orders', {
     create: async (unsignedCreation) => {
       const { id } = unsignedCreation.order;
-      const creation = { ...unsignedCreation, log: signLog(botSigner, id, unsignedCreation.log) };
+      const creation = { ...unsignedCreation, log: signRetryEvents(botSigner, id, unsignedCreation.log) };
       const { order, reservation } = creation;
       for (let tries = 1; ; tries += 1) {
         try {
@@ -64,14 +64,14 @@ export function createOrderWriter(context: OrderCommitContext): Pick<OrderStore,
 
     commit: async (unsignedCommit) => {
       const { id } = unsignedCommit.before;
-      const commit = { ...unsignedCommit, log: signLog(botSigner, id, unsignedCommit.log) };
+      const commit = { ...unsignedCommit, log: signRetryEvents(botSigner, id, unsignedCommit.log) };
       try {
         return needsOwnTransaction(commit)
           ? await commitTogether(context, [commit]).then(([outcome = REFUSAL]) => outcome)
           : await commitBatched(commit);
       } catch (error) {
         if (!isUniqueViolation(error)) throw error;
-        return { ok: false, conflictingOrderId: await findNameHolder(database, commit.after) };
+        return { ok: false, conflictingOrderId: await findOpenOrderId(database, commit.after) };
       }
     },
   });
@@ -267,11 +267,11 @@ async function findConflictingOrderId(database: Database, order: Order): Promise
   const [duplicateId] = idRowsSchema.parse(
     await database.run(Prisma.sql`SELECT id FROM orders WHERE delivery_id = ${order.deliveryId}`),
   );
-  return duplicateId ?? findNameHolder(database, order);
+  return duplicateId ?? findOpenOrderId(database, order);
 }
 
 /** The id of another open order for the same task and one of the order's names. */
-export async function findNameHolder({ run }: Database, order: Order): Promise<string | undefined> {
+export async function findOpenOrderId({ run }: Database, order: Order): Promise<string | undefined> {
   const keys = order.items.map((item) => formatOpenKey(order.task, item.name));
   const rows = await run(Prisma.sql`
     SELECT order_id AS id FROM order_items WHERE open_key = ANY(${keys}) AND order_id <> ${order.id}

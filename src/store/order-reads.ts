@@ -5,7 +5,7 @@ import type { OrderStore } from '../orders/ports.ts';
 import { batch } from './batch.ts';
 import { type Database, Prisma, wrapStore } from './database.ts';
 import {
-  historyColumn,
+  buildHistoryColumn,
   historyRowsSchema,
   orderWithHistorySchema,
   readHistory,
@@ -78,7 +78,7 @@ export function createOrderReader({ run, prisma }: Database) {
 
     loadWithHistory: async (id) => orderWithHistorySchema.parse(await run(selectWithHistory(id)))[0],
 
-    recordShownExcess: async (id, overruns) => {
+    recordShownOverruns: async (id, overruns) => {
       await run(
         Prisma.sql`UPDATE orders SET shown_excess = ${JSON.stringify(overruns)}::jsonb WHERE id = ${id}`,
       );
@@ -86,7 +86,7 @@ export function createOrderReader({ run, prisma }: Database) {
 
     loadHistory: async (orderId) =>
       historiesSchema
-        .parse(await run(Prisma.sql`SELECT ${historyColumn()} FROM orders o WHERE o.id = ${orderId}`))
+        .parse(await run(Prisma.sql`SELECT ${buildHistoryColumn()} FROM orders o WHERE o.id = ${orderId}`))
         .flatMap(({ history }) => readHistory(history)),
 
     loadAnswers: (orderId) =>

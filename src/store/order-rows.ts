@@ -16,7 +16,7 @@ import {
 } from '../orders/order.ts';
 import type { OrderFilter } from '../orders/ports.ts';
 import { storedRequirementsSchema } from '../policy/stored-requirements.ts';
-import { optional, optionalText, row } from './columns.ts';
+import { defineRow, optional, optionalText } from './columns.ts';
 import { Prisma, type Statement } from './database.ts';
 
 /*
@@ -28,7 +28,7 @@ const timestampSchema = z.coerce.date();
 const optionalTimestamp = optional(timestampSchema);
 
 /** The columns of an item that change after the order was requested. */
-export const itemProgress = row(
+export const itemProgressRow = defineRow(
   z.object({
     state: z.enum(['WAITING', 'SENT', 'SUCCEEDED', 'FAILED', 'UNKNOWN']),
     attempts: z.number(),
@@ -39,8 +39,8 @@ export const itemProgress = row(
   }),
 );
 
-export const itemRow = row(
-  itemProgress.schema.extend({
+export const itemRow = defineRow(
+  itemProgressRow.schema.extend({
     n: z.number(),
     name: z.string(),
     ctid: z.string(),
@@ -55,7 +55,7 @@ export const itemRow = row(
   { ctid: Prisma.sql`i.client_tid`, isWatchListUpdated: Prisma.sql`i.followed_at IS NOT NULL` },
 );
 
-export const approvalRow = row(
+export const approvalRow = defineRow(
   z.object({
     userId: z.string(),
     at: timestampSchema,
@@ -68,7 +68,7 @@ export const approvalRow = row(
 );
 
 /** Columns of orders (alias `o`), with their items and approvals. */
-export const orderRow = row(
+export const orderRow = defineRow(
   z.compile(
     z.object({
       id: z.string(),
@@ -166,7 +166,7 @@ export function selectOrdersById(ids: readonly string[]): Statement {
   return Prisma.sql`SELECT ${orderRow.columns} FROM orders o WHERE o.id = ANY(${[...ids]})`;
 }
 
-const earlierItemRow = row(
+const earlierItemRow = defineRow(
   itemRow.schema.pick({ name: true, state: true }).extend({
     orderId: z.string(),
     lateOutcome: optional(z.enum(['SUCCEEDED', 'FAILED', 'UNKNOWN'])),

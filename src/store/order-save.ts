@@ -5,12 +5,19 @@ import { computeDueTime, computeNotificationTime } from '../orders/due.ts';
 import { isOpen, type Order, type OrderItem, type OrderState } from '../orders/order.ts';
 import type { OrderCommit, OrderCreation } from '../orders/ports.ts';
 import type { WebhookEvent } from '../outbox/webhooks/messages.ts';
-import { assignColumns, copyColumns, formatBytea, insertRows, recordset, upsertRows } from './columns.ts';
+import {
+  assignColumns,
+  buildRecordset,
+  copyColumns,
+  formatBytea,
+  insertRows,
+  upsertRows,
+} from './columns.ts';
 import { Prisma, type RunStatement, type Statement } from './database.ts';
 import { insertEvents, publishDraftEvents, toDraftEvents, toOrderEvents } from './events.ts';
-import { leaseEnd } from './leases.ts';
+import { buildLeaseEnd } from './leases.ts';
 import { insertPlans } from './notifications.ts';
-import { approvalRow, itemProgress, itemRow, toOrderRow } from './order-rows.ts';
+import { approvalRow, itemProgressRow, itemRow, toOrderRow } from './order-rows.ts';
 import { WAL_POSITION } from './session-settings.ts';
 import { queueWebhooks } from './webhooks.ts';
 
@@ -122,7 +129,7 @@ function compareAndSwapOrder({ before, after, leaseMs, at }: Change): Statement 
     ...(!STATES_WITH_INPUT.has(after.state) && toSealedColumns(undefined)),
     ...(after.claim === undefined
       ? { leaseUntil: null }
-      : leaseMs !== undefined && { leaseUntil: leaseEnd(leaseMs) }),
+      : leaseMs !== undefined && { leaseUntil: buildLeaseEnd(leaseMs) }),
   };
   return Prisma.sql`
     UPDATE orders SET ${assignColumns(fields)}
@@ -144,7 +151,7 @@ async function markOrderPlans(run: RunStatement, savedChanges: readonly SavedCha
   await run(Prisma.sql`
     UPDATE notifications n SET version = n.version + 1, is_background = false,
       due_at = CASE WHEN n.attempts > 0 THEN GREATEST(n.due_at, p.due_at) ELSE LEAST(n.due_at, p.due_at) END
-    FROM ${recordset('notifications', plans)} AS p
+    FROM ${buildRecordset('notifications', plans)} AS p
     WHERE n.team_id = p.team_id AND n.subject_kind = 'order' AND n.subject_id = p.subject_id AND n.purpose = 'plan'`);
 }
 
@@ -174,7 +181,12 @@ async function updateItems(run: RunStatement, savedChanges: readonly SavedChange
     const items = listChangedItems(before, after);
     const keys = await findOpenKeys(run, after, items);
     for (const item of items)
-      rows.push({ ...itemProgress.toFields(item), orderId: after.id, n: item.n, openKey: keys.get(item.n) });
+      rows.push({
+        ...itemProgressRow.toFields(item),
+        orderId: after.id,
+        n: item.n,
+        openKey: keys.get(item.n),
+      });
   }
   if (rows.length === 0) return;
   const idsWithInput = savedChanges.flatMap(({ after }) =>
@@ -182,10 +194,10 @@ async function updateItems(run: RunStatement, savedChanges: readonly SavedChange
   );
   const keepsInput = Prisma.sql`i.order_id = ANY(${idsWithInput}) AND i.state IN ('WAITING', 'SENT')`;
   await run(Prisma.sql`
-    UPDATE order_items AS kept SET ${copyColumns('i', ['openKey', ...itemProgress.storedFields])},
+    UPDATE order_items AS kept SET ${copyColumns('i', ['openKey', ...itemProgressRow.storedFields])},
       sealed_input = CASE WHEN ${keepsInput} THEN kept.sealed_input END,
       sealed_input_key_id = CASE WHEN ${keepsInput} THEN kept.sealed_input_key_id END
-    FROM ${recordset('order_items', rows)} AS i WHERE kept.order_id = i.order_id AND kept.n = i.n`);
+    FROM ${buildRecordset('order_items', rows)} AS i WHERE kept.order_id = i.order_id AND kept.n = i.n`);
 }
 
 const keyRowsSchema = z.array(z.object({ key: z.string() }));

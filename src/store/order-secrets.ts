@@ -1,22 +1,22 @@
 import { z } from 'zod';
 import type { OrderStore } from '../orders/ports.ts';
-import { row, sealedBytes } from './columns.ts';
+import { defineRow, sealedBytes } from './columns.ts';
 import { type Database, Prisma, wrapStore } from './database.ts';
 import { idRowsSchema } from './order-rows.ts';
 
-const sealedRow = row(z.object({ sealed: sealedBytes, keyId: z.string() }), 'kept.');
+const sealedRow = defineRow(z.object({ sealed: sealedBytes, keyId: z.string() }), 'kept.');
 
 /** Stores secret results, which are shown once, and deletes drafts. */
 export function createOrderSecretStore({ run, prisma }: Database) {
   return wrapStore('orders', {
-    takeRevealable: async (orderId, n, now) => {
+    takeRevealableSecret: async (orderId, n, now) => {
       const [row] = sealedRow.read(await run(takeSecret(orderId, n, now)));
       if (row !== undefined) return { bytes: row.sealed, keyId: row.keyId };
       const count = await prisma.revealableSecret.count({ where: { orderId, n } });
       return count > 0 ? 'gone' : undefined;
     },
 
-    returnRevealable: async (orderId, n, sealed) => {
+    restoreRevealableSecret: async (orderId, n, sealed) => {
       await prisma.revealableSecret.updateMany({
         where: { orderId, n, sealed: null, revealedAt: { not: null } },
         data: { sealed: sealed.bytes, keyId: sealed.keyId, revealedAt: null },

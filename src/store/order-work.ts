@@ -4,7 +4,7 @@ import { DUE_LANES } from '../orders/due.ts';
 import type { OrderState } from '../orders/order.ts';
 import type { DueLane, OrderStore } from '../orders/ports.ts';
 import { type Database, Prisma, type Statement, wrapStore } from './database.ts';
-import { isLeaseExpired, leaseEnd } from './leases.ts';
+import { buildLeaseEnd, isLeaseExpired } from './leases.ts';
 import { idRowsSchema } from './order-rows.ts';
 
 /** After releasing an order, a process doesn't claim it again for this long. */
@@ -24,7 +24,7 @@ export function createOrderQueue({ run }: Database) {
 
     extendLease: async (id, workerId, leaseMs) => {
       const rows = await run(Prisma.sql`
-        UPDATE orders SET lease_until = ${leaseEnd(leaseMs)}
+        UPDATE orders SET lease_until = ${buildLeaseEnd(leaseMs)}
         WHERE id = ${id} AND worker_id = ${workerId} AND state = ${'EXECUTING' satisfies OrderState} RETURNING id`);
       return idRowsSchema.parse(rows).length === 1;
     },
@@ -87,7 +87,7 @@ function claimDueOrders(
           AND ${isLeaseExpired(Prisma.sql`lease_until`)} AND id <> ALL(${excludedIds})
         ORDER BY due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
       ), claimed AS (
-        UPDATE orders SET lease_until = ${leaseEnd(leaseMs)}, worker_id = NULL FROM due WHERE id = due_id
+        UPDATE orders SET lease_until = ${buildLeaseEnd(leaseMs)}, worker_id = NULL FROM due WHERE id = due_id
         RETURNING id, since
       )
       SELECT id FROM claimed ORDER BY since`;

@@ -7,12 +7,12 @@ import { getDraftBase } from '../policy/drafts.ts';
 import type { Policy, PolicyRule } from '../policy/policy.ts';
 import type { PolicyDraft, PolicyStore, PublishedPolicy } from '../policy/ports.ts';
 import { shareRead } from './batch.ts';
-import { exclusiveChanges, lockChanges, writeEvents } from './changes.ts';
+import { acquireAdvisoryLock, createExclusiveRunner, writeEvents } from './changes.ts';
 import { type Database, type Transaction, wrapStore } from './database.ts';
-import { policyRow, storedRulesSchema, toStorableRules } from './policy-rows.ts';
-import { propose, readProposal, withdrawOpenProposals } from './proposal-rows.ts';
+import { policyRowSchema, storedRulesSchema, toStorableRules } from './policy-rows.ts';
+import { addProposal, readProposal, withdrawOpenProposals } from './proposal-rows.ts';
 
-const publishedRowSchema = policyRow.extend({
+const publishedRowSchema = policyRowSchema.extend({
   publishedBy: z.string(),
   confirmedBy: z.string(),
   confirmedAt: z.date(),
@@ -69,7 +69,7 @@ export async function applyPolicy(
   { id, payload, proposer, proposedAt }: ProposalOf<'policy'>,
   { confirmedBy, at }: { readonly confirmedBy: string; readonly at: Date },
 ): Promise<'applied' | 'changed' | 'cannot_sign'> {
-  await lockChanges(tx, formatLockName(teamId));
+  await acquireAdvisoryLock(tx, formatLockName(teamId));
   const { version, before, rules } = payload;
   const [draft, current] = [await readDraft(tx, teamId), await readCurrent(tx, teamId)];
   if (draft?.revision !== id || current.version + 1 !== version) return 'changed';
@@ -84,7 +84,7 @@ export async function applyPolicy(
 
 /** @param canSign whether passkeys are set up, so that rules may require signatures */
 export function createPolicyStore({ prisma }: Database, teamId: string, canSign: boolean): PolicyStore {
-  const runExclusively = exclusiveChanges(prisma, formatLockName(teamId));
+  const runExclusively = createExclusiveRunner(prisma, formatLockName(teamId));
 
   return wrapStore('policies', {
     current: shareRead(async () => {
@@ -132,7 +132,7 @@ export function createPolicyStore({ prisma }: Database, teamId: string, canSign:
         await logEvent(tx, teamId, { kind: 'policy_published', changes, actor: by, at });
         const payload = { version: current.version + 1, before: current.rules, rules };
         const newProposal = { id: revision, kind: 'policy', payload, proposer: by, proposedAt: at } as const;
-        const proposal = await propose(tx, teamId, newProposal);
+        const proposal = await addProposal(tx, teamId, newProposal);
         if (proposal.kind !== 'policy') throw new Error('a proposal of another kind');
         return { kind: 'published', proposal };
       }),

@@ -32,10 +32,10 @@ const storedRuleSchema = z.object({
 });
 export const storedRulesSchema = z.array(storedRuleSchema);
 
-export const policyRow = z.object({ version: z.number(), rules: storedRulesSchema });
+export const policyRowSchema = z.object({ version: z.number(), rules: storedRulesSchema });
 
 /** The next version, as stored in a proposal. */
-export const nextPolicySchema = policyRow.extend({ before: storedRulesSchema });
+export const nextPolicySchema = policyRowSchema.extend({ before: storedRulesSchema });
 
 /** JSON has no `undefined`, so missing members are stored as null. */
 export function toStorableRules(rules: readonly PolicyRule[]) {

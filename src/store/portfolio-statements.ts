@@ -5,7 +5,7 @@ import { isNone, type NameSort, selectsLeftOwners } from '../names/filter.ts';
 import type { NameQuery } from '../names/ports.ts';
 import { FINDING_CODES } from '../names/posture.ts';
 import { storedPostureSchema } from '../names/stored.ts';
-import { optional, optionalText, row } from './columns.ts';
+import { defineRow, optional, optionalText } from './columns.ts';
 import { Prisma } from './database.ts';
 
 /*
@@ -16,7 +16,7 @@ import { Prisma } from './database.ts';
 const optionalTimestamp = optional(z.date());
 
 /** Columns of names (alias `d`). */
-export const detailsRow = row(
+export const detailsRow = defineRow(
   z.object({
     name: z.string(),
     owner: optionalText,
@@ -32,7 +32,7 @@ export const detailsRow = row(
 );
 
 /** Rows of {@link selectPage}. */
-export const pageRow = row(
+export const pageRow = defineRow(
   detailsRow.schema.extend({
     expiresAt: optionalTimestamp,
     expirySource: optionalText,
@@ -216,7 +216,7 @@ function countByZone(from: Prisma.Sql, conditions: readonly Prisma.Sql[]): Prism
 }
 
 /** Rows of {@link selectHealth}. */
-export const healthRow = row(
+export const healthRow = defineRow(
   z.object({
     name: z.string(),
     expiresAt: optionalTimestamp,

@@ -269,22 +269,22 @@ async function buildPlan(
   const changes = new Map(rows.map(({ name, change }) => [name, change]));
   const watchedNames = await lockNames(tx, [...changes.keys()]);
   const hash = createHash('sha256');
-  const changed: EditedName[] = [];
+  const changedNames: EditedName[] = [];
   let doneCount = 0;
   for await (const slice of iterateSlices(watchedNames)) {
     const editedNames = listEditedNames(await readDetails(tx, slice), changes);
     for (const { name, before, after } of editedNames)
       hash.update(JSON.stringify([name, toLoggedDetails(before), toLoggedDetails(after)]));
-    changed.push(...editedNames);
+    changedNames.push(...editedNames);
     doneCount += slice.length;
     reportProgress(doneCount, watchedNames.length);
   }
   const watchedNameSet = new Set(watchedNames);
   return {
     hash: hash.digest('hex'),
-    changed,
-    unchangedCount: watchedNames.length - changed.length,
-    unwatched: [...changes.keys()].filter((name) => !watchedNameSet.has(name)),
+    changedNames,
+    unchangedCount: watchedNames.length - changedNames.length,
+    unwatchedNames: [...changes.keys()].filter((name) => !watchedNameSet.has(name)),
   };
 }
 
@@ -300,7 +300,7 @@ async function savePlan(
   await tx(
     Prisma.sql`DELETE FROM names_imports WHERE team_id = ${teamId} AND created_at < ${new Date(at.getTime() - PLAN_LIFETIME_MS)}`,
   );
-  if (plan.changed.length > 0) {
+  if (plan.changedNames.length > 0) {
     await tx(Prisma.sql`
       INSERT INTO names_imports (team_id, hash, rows, by, created_at)
       VALUES (${teamId}, ${plan.hash}, ${JSON.stringify(rows)}::jsonb, ${by}, ${at}::timestamptz)

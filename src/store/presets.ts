@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { PresetStore } from '../names/ports.ts';
 import { PRESET_KINDS, type Preset, type PresetContent } from '../names/presets.ts';
-import { exclusiveChanges, writeEvents } from './changes.ts';
+import { createExclusiveRunner, writeEvents } from './changes.ts';
 import { type Database, type Transaction, wrapStore } from './database.ts';
 
 const presetRowsSchema = z.array(
@@ -24,7 +24,7 @@ export function createPresetStore({ prisma }: Database, teamId: string): PresetS
   };
 
   /** Changes run one at a time, so that the log has the value before each change. */
-  const runExclusively = exclusiveChanges(prisma, `presets ${teamId}`);
+  const runExclusively = createExclusiveRunner(prisma, `presets ${teamId}`);
 
   const logChange = (
     tx: Transaction,

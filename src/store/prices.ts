@@ -5,7 +5,7 @@ import type { ListedPrice, PriceStore } from '../money/ports.ts';
 import { formatPriceKey, isSamePrice, PRICED_TASKS, type Price, type PriceEdit } from '../money/prices.ts';
 import { getUtcDay } from '../zones/calendar-day.ts';
 import { batch, shareRead } from './batch.ts';
-import { type ChangeAuthor, exclusiveChanges, lockChanges, writeEvents } from './changes.ts';
+import { acquireAdvisoryLock, type ChangeAuthor, createExclusiveRunner, writeEvents } from './changes.ts';
 import { type Database, type Transaction, wrapStore } from './database.ts';
 
 const listedPriceSchema = z
@@ -116,7 +116,7 @@ export async function applyPrices(
   edits: readonly PriceEdit[],
   author: ChangeAuthor,
 ): Promise<'applied' | 'changed'> {
-  await lockChanges(tx, formatLockName(teamId));
+  await acquireAdvisoryLock(tx, formatLockName(teamId));
   return (await writeEdits(tx, teamId, edits, author)) ? 'applied' : 'changed';
 }
 
@@ -135,7 +135,7 @@ export async function rebasePrices(
 }
 
 export function createPriceStore({ prisma }: Database, teamId: string): PriceStore {
-  const runExclusively = exclusiveChanges(prisma, formatLockName(teamId));
+  const runExclusively = createExclusiveRunner(prisma, formatLockName(teamId));
 
   return wrapStore('prices', {
     list: shareRead(() => readPrices(prisma, teamId)),

@@ -71,7 +71,7 @@ export async function readProposal(row: ProposalRow, now: Date): Promise<Proposa
   };
 }
 
-export function buildOpenFilter(teamId: string, kinds: readonly ProposalKind[], now: Date) {
+export function buildOpenProposalFilter(teamId: string, kinds: readonly ProposalKind[], now: Date) {
   const expiryFilter = { OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] };
   return { teamId, kind: { in: [...kinds] }, state: 'proposed', ...expiryFilter };
 }
@@ -80,10 +80,10 @@ export function buildOpenFilter(teamId: string, kinds: readonly ProposalKind[], 
  * Adds a proposal and notifies the people who can confirm it.
  * @returns the open proposal if the change was already proposed
  */
-export async function propose(tx: Transaction, teamId: string, proposal: NewProposal): Promise<Proposal> {
+export async function addProposal(tx: Transaction, teamId: string, proposal: NewProposal): Promise<Proposal> {
   const { id = randomUUID(), kind, subject, proposer, proposedAt, expiresAt, origin } = proposal;
   const payload = await toStorablePayload(proposal);
-  const openFilter = buildOpenFilter(teamId, [kind], proposedAt);
+  const openFilter = buildOpenProposalFilter(teamId, [kind], proposedAt);
   const where = { ...openFilter, proposedBy: proposer, payload: { equals: payload } };
   const existing = await tx.proposal.findFirst({ where });
   if (existing !== null) return readProposal(existing, proposedAt);
@@ -107,7 +107,7 @@ export async function withdrawOpenProposals(
   endedBy: string,
   endedAt: Date,
 ): Promise<void> {
-  const where = { ...buildOpenFilter(teamId, [selection.kind], endedAt), ...selection };
+  const where = { ...buildOpenProposalFilter(teamId, [selection.kind], endedAt), ...selection };
   for (const { id, version } of await tx.proposal.findMany({ where, select: { id: true, version: true } }))
     await changeProposal(tx, teamId, { id, version }, { state: 'withdrawn', endedBy, endedAt }, endedAt);
 }

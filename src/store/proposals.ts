@@ -9,13 +9,13 @@ import { type Database, type Transaction, withStoreError, wrapStore } from './da
 import { applyPolicy } from './policies.ts';
 import { applyNameChanges, rebaseNameChanges } from './portfolio.ts';
 import { applyPrices, rebasePrices } from './prices.ts';
-import { buildOpenFilter, changeProposal, propose, readProposal } from './proposal-rows.ts';
-import { applySettings, type FormatSavedSettings, rebaseSettings } from './settings.ts';
+import { addProposal, buildOpenProposalFilter, changeProposal, readProposal } from './proposal-rows.ts';
+import { applySettings, rebaseSettings, type SavedSettingsFormatter } from './settings.ts';
 import { isNextCharter, writeCharter } from './signing.ts';
 
 export interface ProposalStoreOptions {
   readonly teamId: string;
-  readonly formatSavedSettings: FormatSavedSettings;
+  readonly formatSavedSettings: SavedSettingsFormatter;
   /** Whether passkeys are set up, so that a policy may require signatures. */
   readonly canSign: boolean;
 }
@@ -32,11 +32,11 @@ export function createProposalStore({ prisma }: Database, options: ProposalStore
   const { teamId } = options;
 
   return wrapStore('proposals', {
-    propose: (proposal) => prisma.$transaction((tx) => propose(tx, teamId, proposal)),
+    propose: (proposal) => prisma.$transaction((tx) => addProposal(tx, teamId, proposal)),
 
     list: async (kinds, now) => {
       const rows = await prisma.proposal.findMany({
-        where: buildOpenFilter(teamId, kinds, now),
+        where: buildOpenProposalFilter(teamId, kinds, now),
         orderBy: [{ proposedAt: 'asc' }, { id: 'asc' }],
       });
       const proposals = await Promise.all(rows.map((row) => readProposal(row, now)));
@@ -44,7 +44,7 @@ export function createProposalStore({ prisma }: Database, options: ProposalStore
     },
 
     find: async (kinds, key, now) => {
-      const openFilter = buildOpenFilter(teamId, kinds, now);
+      const openFilter = buildOpenProposalFilter(teamId, kinds, now);
       const where = { AND: [openFilter, { OR: [{ id: key }, { subject: key }] }] };
       const row = await prisma.proposal.findFirst({ where });
       const proposal = row === null ? undefined : await readProposal(row, now);
@@ -110,7 +110,7 @@ async function proposeAgain(
   if (change === undefined) return undefined;
   const { expiresAt, subject, origin, proposer } = proposal;
   const lifetimeMs = expiresAt && expiresAt.getTime() - proposal.proposedAt.getTime();
-  return propose(tx, options.teamId, {
+  return addProposal(tx, options.teamId, {
     ...{ ...change, proposer, origin, proposedAt },
     ...(subject !== undefined && { subject }),
     ...(lifetimeMs !== undefined && { expiresAt: new Date(proposedAt.getTime() + lifetimeMs) }),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { CandidateRange } from '../expiry/candidates.ts';
-import { DISPUTED_CODE } from '../expiry/marks.ts';
+import { MIN_DISPUTE_THRESHOLD } from '../expiry/marks.ts';
 import { buildOwnerDayKey, parseOwner } from '../expiry/owner-question.ts';
 import type {
   Destination,
@@ -10,13 +10,13 @@ import type {
   ReminderKey,
   WatchedReminder,
 } from '../expiry/ports.ts';
-import { type DateDoubt, SAME_EXPIRY_MS } from '../names/dates.ts';
+import { SAME_EXPIRY_MS, type UnreliableDateReason } from '../names/dates.ts';
 import { storedQuestionSchema } from '../names/portfolio.ts';
-import { storedDoubtSchema } from '../names/stored.ts';
+import { storedUnreliableDateReasonSchema } from '../names/stored.ts';
 import type { SubjectKind } from '../outbox/notifications.ts';
 import type { WebhookEvent } from '../outbox/webhooks/messages.ts';
 import { getUtcDay } from '../zones/calendar-day.ts';
-import { insertRows, jsonColumn, optional, optionalText, row } from './columns.ts';
+import { defineRow, insertRows, jsonColumn, optional, optionalText } from './columns.ts';
 import { Prisma, type RunStatement, type Statement } from './database.ts';
 import { deletionPhaseSchema, domainRow, expirySourceSchema } from './domain-rows.ts';
 import { EXPIRES_AT, EXPIRY_DAY, NO_REMINDER } from './domain-statements.ts';
@@ -33,7 +33,7 @@ export const PAGE_SIZE = 1_001;
 const WEEK_SECONDS = 7 * 86_400;
 
 /** The registry still doesn't show a renewal that was carried out. */
-const RENEWAL_NOT_SHOWN: DateDoubt['code'] = 'renewal_not_shown';
+const RENEWAL_NOT_SHOWN: UnreliableDateReason['code'] = 'renewal_not_shown';
 
 const optionalTimestamp = optional(z.date());
 const candidateSchema = z.object({
@@ -47,7 +47,7 @@ const candidateSchema = z.object({
   remindedThreshold: z.number(),
   addedBy: z.string(),
   registeredBy: optionalText,
-  doubt: jsonColumn(storedDoubtSchema),
+  doubt: jsonColumn(storedUnreliableDateReasonSchema),
   lastLookupAt: optionalTimestamp,
   lapseReason: optionalText,
   lapseRequestedBy: optionalText,
@@ -62,7 +62,7 @@ const candidateColumns = {
   expirySource: Prisma.sql`COALESCE(d.expiry_source, 'rdap')`,
 };
 /** Rows of {@link selectDeletedCandidates}, with everything that the plan and the digest need. */
-export const candidateRow = row(candidateSchema, 'd.', candidateColumns);
+export const candidateRow = defineRow(candidateSchema, 'd.', candidateColumns);
 /** Rows of {@link selectCandidates}. */
 export const candidateRowsSchema = z.array(candidateSchema.extend({ range: z.number() }));
 
@@ -115,7 +115,7 @@ export function selectUnconfirmedRenewals(before: Date, now: Date, limit: number
       WHERE d.renewed_at < ${before}::timestamptz AND d.doubt ->> 'code' = ${RENEWAL_NOT_SHOWN}
         AND d.lapse_confirmed_at IS NULL AND NOT EXISTS (
           SELECT FROM reminders r WHERE r.name = d.name AND r.expires_at = ${EXPIRY_DAY}
-            AND r.threshold = ${DISPUTED_CODE} + floor(extract(epoch FROM ${now}::timestamptz - d.renewed_at) / ${WEEK_SECONDS}))
+            AND r.threshold = ${MIN_DISPUTE_THRESHOLD} + floor(extract(epoch FROM ${now}::timestamptz - d.renewed_at) / ${WEEK_SECONDS}))
       ORDER BY d.renewed_at, d.name LIMIT ${limit}`;
 }
 
@@ -217,7 +217,7 @@ function upsertAllPlans(teamId: string, kind: SubjectKind, ids: ReadonlySet<stri
       ${now}::timestamptz AS due_at`);
 }
 
-const plannedRow = row(
+const plannedRow = defineRow(
   candidateSchema.extend({
     day: z.date(),
     threshold: z.number(),

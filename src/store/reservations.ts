@@ -9,7 +9,7 @@ import {
   isExcessApproved,
   type Reservation,
 } from '../money/budget.ts';
-import { row } from './columns.ts';
+import { defineRow } from './columns.ts';
 import { Prisma, type RunStatement } from './database.ts';
 
 /*
@@ -18,7 +18,7 @@ import { Prisma, type RunStatement } from './database.ts';
  */
 
 /** Columns of budgets (alias `b`), with the sums of their reservations (alias `t`). */
-const statusRow = row(
+const statusRow = defineRow(
   z.object({
     id: z.string(),
     tag: z.string(),

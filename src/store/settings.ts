@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { SettingChange, SettingsStore } from '../config/settings.ts';
 import { shareRead } from './batch.ts';
-import { type ChangeAuthor, exclusiveChanges, lockChanges, writeEvents } from './changes.ts';
+import { acquireAdvisoryLock, type ChangeAuthor, createExclusiveRunner, writeEvents } from './changes.ts';
 import { type Database, type Transaction, wrapStore } from './database.ts';
 
 const LOCK_NAME = 'settings';
@@ -30,7 +30,7 @@ async function writeChanges(
 }
 
 /** Returns all settings as text, by name, based on the saved ones. */
-export type FormatSavedSettings = (
+export type SavedSettingsFormatter = (
   saved: Readonly<Record<string, unknown>>,
 ) => Readonly<Record<string, string>>;
 
@@ -40,7 +40,7 @@ export const proposedSettingsSchema = z.array(
 
 async function readCurrentValues(
   tx: Transaction,
-  formatSavedSettings: FormatSavedSettings,
+  formatSavedSettings: SavedSettingsFormatter,
   changes: readonly SettingChange[],
 ) {
   const rows = await tx.setting.findMany({ where: { key: { in: changes.map(({ name }) => name) } } });
@@ -51,11 +51,11 @@ async function readCurrentValues(
 /** Applies a proposal if the settings haven't changed since it was made. */
 export async function applySettings(
   tx: Transaction,
-  formatSavedSettings: FormatSavedSettings,
+  formatSavedSettings: SavedSettingsFormatter,
   changes: readonly SettingChange[],
   author: Required<ChangeAuthor>,
 ): Promise<'applied' | 'changed'> {
-  await lockChanges(tx, LOCK_NAME);
+  await acquireAdvisoryLock(tx, LOCK_NAME);
   const current = await readCurrentValues(tx, formatSavedSettings, changes);
   if (changes.some(({ before }, index) => current[index]?.before !== before)) return 'changed';
   await writeChanges(tx, changes, author);
@@ -65,7 +65,7 @@ export async function applySettings(
 /** @returns the changes that still have an effect, with their current `before`; undefined if none do */
 export async function rebaseSettings(
   tx: Transaction,
-  formatSavedSettings: FormatSavedSettings,
+  formatSavedSettings: SavedSettingsFormatter,
   changes: readonly SettingChange[],
 ): Promise<readonly SettingChange[] | undefined> {
   const remainingChanges = (await readCurrentValues(tx, formatSavedSettings, changes)).filter(
@@ -75,7 +75,7 @@ export async function rebaseSettings(
 }
 
 export function createSettingsStore({ prisma }: Database): SettingsStore {
-  const runExclusively = exclusiveChanges(prisma, LOCK_NAME);
+  const runExclusively = createExclusiveRunner(prisma, LOCK_NAME);
 
   return wrapStore('settings', {
     loadAll: shareRead(async () => {

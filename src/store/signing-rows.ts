@@ -7,13 +7,13 @@ import {
   revokeAssertionSchema,
   vouchAssertionSchema,
 } from '../approvals/signing/assertion.ts';
-import { charterSigned, keyAdded } from '../approvals/signing/key-ring.ts';
+import { charterSignedShape, keyAddedShape } from '../approvals/signing/key-ring.ts';
 import { ORDER_TASK_NAMES } from '../orders/order.ts';
 import type { SigningRows } from '../orders/ports.ts';
-import { row } from './columns.ts';
+import { defineRow } from './columns.ts';
 import { Prisma, type RunStatement } from './database.ts';
 import type { SigningLogState, VerifiedSigningLog } from './known-key-log.ts';
-import { policyRow } from './policy-rows.ts';
+import { policyRowSchema } from './policy-rows.ts';
 
 /*
  * The rows, besides the order, that signatures are checked against. One statement reads them in the caller's
@@ -21,15 +21,15 @@ import { policyRow } from './policy-rows.ts';
  * remembered one was changed.
  */
 
-const addedKeySchema = z.object({ ...keyAdded, fingerprint: fingerprintSchema });
+const addedKeySchema = z.object({ ...keyAddedShape, fingerprint: fingerprintSchema });
 const vouchSchema = z.object({ key: z.string(), signature: vouchAssertionSchema });
 const revocationSchema = z.object({
   signature: revokeAssertionSchema.optional(),
   left: z.literal(true).optional(),
 });
-const charterSchema = z.object({ ...charterSigned, signature: charterAssertionSchema });
+const charterSchema = z.object({ ...charterSignedShape, signature: charterAssertionSchema });
 const charterContentSchema = z.object({
-  policy: policyRow,
+  policy: policyRowSchema,
   settings: z
     .object({
       approvers: z.array(z.string()),
@@ -56,7 +56,7 @@ export const SIGNING_EVENTS = Prisma.sql`e.subject_kind IN ('key', 'policy') AND
 const ROW_STAMP = Prisma.sql`hashint8extended(e.xmin::text::bigint, e.seq)`;
 
 /** Columns of events (alias `e`). */
-const loggedEventRow = row(
+const loggedEventRow = defineRow(
   z.object({
     seq: z.number(),
     at: z.coerce.date(),
@@ -75,7 +75,7 @@ const signingRowsSchema = z.tuple([
   z.object({
     events: z.array(loggedEventRow.schema),
     prefix: z.object({ count: z.number(), stamps: z.string().transform(BigInt) }),
-    policy: policyRow.nullable(),
+    policy: policyRowSchema.nullable(),
     saved: z.record(z.string(), z.unknown()),
     standIns: z.array(z.object({ away: z.string(), userId: z.string(), until: z.coerce.date() })),
   }),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { hashCharter } from '../approvals/charter.ts';
+import { buildPreviousField } from '../approvals/charter.ts';
 import { isAtKeyLimit, listActiveKeys } from '../approvals/signing/key-ring.ts';
 import {
   type KeyStore,
@@ -11,7 +11,7 @@ import type { TeamEventOf } from '../ledger/events.ts';
 import { DAY_MS } from '../lib/duration.ts';
 import type { SigningRows } from '../orders/ports.ts';
 import { batch } from './batch.ts';
-import { createRunStatement, exclusiveChanges, lockChanges, writeEvents } from './changes.ts';
+import { acquireAdvisoryLock, createExclusiveRunner, createRunStatement, writeEvents } from './changes.ts';
 import { type Database, type Transaction, wrapStore } from './database.ts';
 import { VerifiedSigningLog } from './known-key-log.ts';
 import { readLastPublisher, readNewestLink, readSigningRows } from './signing-rows.ts';
@@ -34,7 +34,7 @@ const RETENTION_MS = DAY_MS;
 /** Links to the page for signing. */
 export function createLinkStore({ prisma }: Database): LinkStore {
   return wrapStore('links', {
-    open: async (link) => {
+    add: async (link) => {
       await prisma.signingLink.create({ data: link });
     },
 
@@ -66,7 +66,7 @@ async function writeChained(tx: Transaction, teamId: string, events: readonly Ch
     await writeEvents(tx, [{ ...event, previous: await readNewestLink(createRunStatement(tx)) }], teamId);
 }
 
-const lockKeys = (tx: Transaction, teamId: string) => lockChanges(tx, `keys ${teamId}`);
+const lockKeys = (tx: Transaction, teamId: string) => acquireAdvisoryLock(tx, `keys ${teamId}`);
 
 /** Whether a charter follows the newest one in the log. No other charter can be signed until the transaction ends. */
 export async function isNextCharter(
@@ -77,7 +77,7 @@ export async function isNextCharter(
   await lockKeys(tx, teamId);
   // The process must not remember this log, because the transaction may be rolled back.
   const { log } = await readSigningRows(new VerifiedSigningLog(), createRunStatement(tx));
-  return signature.challenge.previous === hashCharter(log.charters.at(-1)).previous;
+  return signature.challenge.previous === buildPreviousField(log.charters.at(-1)).previous;
 }
 
 /** {@link isNextCharter} must be called first, in the same transaction. */
@@ -103,7 +103,7 @@ export interface SigningRowsStore {
 /** Stores keys as events in the log, and the signature counters of passkeys that have one. */
 export function createKeyStore(database: Database, teamId: string): KeyStore & SigningRowsStore {
   const { prisma, run } = database;
-  const runExclusively = exclusiveChanges(prisma, `keys ${teamId}`);
+  const runExclusively = createExclusiveRunner(prisma, `keys ${teamId}`);
   const append = (...events: readonly ChainedEvent[]) =>
     runExclusively((tx) => writeChained(tx, teamId, events));
   const toSubject = (key: string) => ({ kind: 'key', id: key }) as const;
@@ -175,7 +175,7 @@ export function createKeyStore(database: Database, teamId: string): KeyStore & S
         return true;
       }),
 
-    raiseCounter: (fingerprint, counter) =>
+    advanceCounter: (fingerprint, counter) =>
       runExclusively(async (tx) => {
         const row = await tx.passkeyCounter.findUnique({ where: { fingerprint } });
         // Synced passkeys always report 0 (WebAuthn, section 6.1.1).

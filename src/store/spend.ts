@@ -5,14 +5,14 @@ import type { SpendStore } from '../money/ports.ts';
 import { CHARGED_TASKS, PRICED_TASKS } from '../money/prices.ts';
 import type { Purchase } from '../money/spend.ts';
 import { readPeriod } from '../orders/order.ts';
-import { optionalText, row } from './columns.ts';
+import { defineRow, optionalText } from './columns.ts';
 import { type Database, Prisma, type Statement, wrapStore } from './database.ts';
 
 const zoneCountSchema = z.object({ zone: z.string(), count: z.number() });
 const zoneRowsSchema = z.array(zoneCountSchema);
 const renewalRowsSchema = z.array(zoneCountSchema.extend({ month: z.string() }));
 
-const purchaseRow = row(
+const purchaseRow = defineRow(
   z.object({
     name: z.string(),
     task: z.enum(PRICED_TASKS),

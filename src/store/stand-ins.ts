@@ -2,7 +2,7 @@ import type { StandIn } from '../approvals/progress.ts';
 import type { TeamEventOf } from '../ledger/events.ts';
 import type { StandInStore } from '../policy/ports.ts';
 import { shareRead } from './batch.ts';
-import { exclusiveChanges, writeEvents } from './changes.ts';
+import { createExclusiveRunner, writeEvents } from './changes.ts';
 import { type Database, type Transaction, wrapStore } from './database.ts';
 
 type StandInChange = Pick<TeamEventOf<'stand_in_changed'>, 'at' | 'standIn' | 'replaced'>;
@@ -12,7 +12,7 @@ export function createStandInStore({ prisma }: Database, teamId: string): StandI
   const readAll = shareRead(() => prisma.standIn.findMany({ where: { teamId } }));
 
   /** Changes run one at a time, so that the log has them in order. */
-  const runExclusively = exclusiveChanges(prisma, `stand-ins ${teamId}`);
+  const runExclusively = createExclusiveRunner(prisma, `stand-ins ${teamId}`);
 
   /** @returns the stand-in at that time */
   const readStandIn = async (tx: Transaction, userId: string, at: Date): Promise<StandIn | undefined> => {

@@ -43,7 +43,7 @@ import { createPresetStore } from './presets.ts';
 import { createPriceStore } from './prices.ts';
 import { createProposalStore, purgeProposals } from './proposals.ts';
 import { createReminderStore } from './reminders.ts';
-import { createSettingsStore, type FormatSavedSettings } from './settings.ts';
+import { createSettingsStore, type SavedSettingsFormatter } from './settings.ts';
 import { createKeyStore, createLinkStore, type SigningRowsStore } from './signing.ts';
 import { createSpendStore } from './spend.ts';
 import { createStandInStore } from './stand-ins.ts';
@@ -102,7 +102,7 @@ export function createInstallationStores(database: Database): InstallationStores
 
 export interface TeamStoreOptions {
   readonly teamId: string;
-  readonly formatSavedSettings: FormatSavedSettings;
+  readonly formatSavedSettings: SavedSettingsFormatter;
   /** Whether passkeys are set up, so that a policy may require signatures. */
   readonly canSign: boolean;
   /** Signs the events that authorize a retry; undefined while the ledger's key can't be decrypted. */

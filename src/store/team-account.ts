@@ -1,13 +1,13 @@
 import type { Account, TeamAccountStore } from '../accounts/account.ts';
 import type { TeamEventOf } from '../ledger/events.ts';
 import { toAccount, toStoredProfile } from './account-rows.ts';
-import { exclusiveChanges, writeEvents } from './changes.ts';
+import { createExclusiveRunner, writeEvents } from './changes.ts';
 import { type Database, type Transaction, wrapStore } from './database.ts';
 
 export function createTeamAccountStore({ prisma }: Database): TeamAccountStore {
   /** Changes run one at a time, so that the audit log has the account that was replaced. */
   const changeAccount = <T>(teamId: string, change: (tx: Transaction) => Promise<T>) =>
-    exclusiveChanges(prisma, JSON.stringify(['team account', teamId]))(change);
+    createExclusiveRunner(prisma, JSON.stringify(['team account', teamId]))(change);
 
   const readAccount = async (tx: Transaction, teamId: string) => {
     const row = await tx.account.findUnique({ where: { teamKey: teamId } });

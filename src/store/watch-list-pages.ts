@@ -35,11 +35,11 @@ export function createWatchListPages(prisma: Database['prisma']) {
       prisma.domain.count({ where: { expiresAt: null, deletedAt: null, lapseConfirmedAt: null } }),
 
     countOwnerless: async () => {
-      const [none, ownerLeft] = await Promise.all([
+      const [withoutOwner, ownerLeft] = await Promise.all([
         prisma.domain.count({ where: { ownerId: null, lapseConfirmedAt: null } }),
         prisma.domain.count({ where: { ownerLeftAt: { not: null }, lapseConfirmedAt: null } }),
       ]);
-      return { none, ownerLeft };
+      return { withoutOwner, ownerLeft };
     },
   } satisfies Partial<WatchListStore>;
 

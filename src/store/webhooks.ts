@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { HOUR_MS } from '../lib/duration.ts';
 import { buildWebhook, type WebhookEvent, webhookBodySchema } from '../outbox/webhooks/messages.ts';
 import type { WebhookDelivery, WebhookStore } from '../outbox/webhooks/ports.ts';
-import { recordset, row } from './columns.ts';
+import { buildRecordset, defineRow } from './columns.ts';
 import { type Database, Prisma, type RunStatement, wrapStore } from './database.ts';
-import { isLeaseExpired, leaseEnd } from './leases.ts';
+import { buildLeaseEnd, isLeaseExpired } from './leases.ts';
 
 /**
  * Queues webhooks for every endpoint, in the transaction of the change that they report.
@@ -23,11 +23,11 @@ export async function queueWebhooks(
   await run(Prisma.sql`
     INSERT INTO webhook_deliveries (team_id, endpoint_id, subject, webhook_id, at, body, due_at)
     SELECT e.team_id, e.id, w.subject, w.webhook_id, w.at, w.body, w.at
-    FROM webhook_endpoints e, ${recordset('webhook_deliveries', rows)} AS w
+    FROM webhook_endpoints e, ${buildRecordset('webhook_deliveries', rows)} AS w
     WHERE e.team_id = COALESCE(${teamId ?? null}::text, installation_team()) ORDER BY w.seq`);
 }
 
-const deliveryRow = row(
+const deliveryRow = defineRow(
   z.object({
     id: z.string(),
     subject: z.string(),
@@ -156,7 +156,7 @@ function claimFirstDue(
             AND (o.seq < d.seq OR NOT ${isLeaseExpired(Prisma.sql`o.lease_until`)}))
       ORDER BY d.due_at, d.seq LIMIT ${limit} FOR UPDATE SKIP LOCKED
     ), claimed AS (
-      UPDATE webhook_deliveries d SET lease_until = ${leaseEnd(leaseMs)} FROM due WHERE d.seq = due.seq
+      UPDATE webhook_deliveries d SET lease_until = ${buildLeaseEnd(leaseMs)} FROM due WHERE d.seq = due.seq
       RETURNING ${deliveryRow.columns}, d.due_at
     )
     SELECT * FROM claimed ORDER BY due_at, id::bigint`;

@@ -10,10 +10,10 @@ import { z } from 'zod';
 import { approveSigned, checkCanApprove, recordRefusalShown, resumeOrder } from '../approvals/approve.ts';
 import {
   buildCharter,
+  buildPreviousField,
   formatCharterText,
-  hashCharter,
   type LoggedCharter,
-  type Rules,
+  type PolicyAndSettings,
 } from '../approvals/charter.ts';
 import { buildSignedSubject } from '../approvals/order-signing.ts';
 import type { ProposalOf } from '../approvals/proposals/proposal.ts';
@@ -37,7 +37,7 @@ import {
 } from '../approvals/signing/key-ring.ts';
 import type { KeyStore, LinkStore, SignedCharter, SigningLink } from '../approvals/signing/ports.ts';
 import {
-  ALGORITHMS,
+  ACCEPTED_ALGORITHMS,
   computeFingerprint,
   coseToSpki,
   type Fingerprint,
@@ -67,8 +67,8 @@ export interface CeremonyDeps {
   readonly orders: OrdersContext & { readonly serviceEndpoints: ServiceEndpoints };
   readonly policies: PolicyStore;
   readonly proposals: Proposals;
-  readonly readSettings: () => Promise<Readonly<Record<string, unknown>>>;
-  readonly applySaved: (saved: Readonly<Record<string, unknown>>) => Rules['settings'];
+  readonly loadSavedSettings: () => Promise<Readonly<Record<string, unknown>>>;
+  readonly applySavedSettings: (saved: Readonly<Record<string, unknown>>) => PolicyAndSettings['settings'];
   /** Called after the policy or the settings may have changed. */
   readonly onRulesChanged: () => void;
   readonly now: () => Date;
@@ -196,7 +196,7 @@ export function createCeremonies(deps: CeremonyDeps): Ceremonies {
       // A person who has the link but not the passkey must not use it up.
       if (counter === undefined) return explainInvalidSignature(parsed.data, task.challenge);
       if (!(await deps.links.spend(link.tokenHash, now()))) return { code: 'link_spent' };
-      if (!(await deps.keys.raiseCounter(key.fingerprint, counter))) return { code: 'counter' };
+      if (!(await deps.keys.advanceCounter(key.fingerprint, counter))) return { code: 'counter' };
       return task.complete(assertion, key);
     },
   };
@@ -406,7 +406,7 @@ async function buildCharterTask(
     charter: hashJson(charter),
     decision: 'publish',
     nonce,
-    ...hashCharter(lastCharter),
+    ...buildPreviousField(lastCharter),
   } as const;
   return {
     content: { kind: 'charter', userId, ...shownCharter },
@@ -422,20 +422,20 @@ async function buildCharterTask(
 }
 
 interface ProposedCharter {
-  readonly rules: Rules;
+  readonly rules: PolicyAndSettings;
   readonly publisher: string | undefined;
   /** Logs the charter together with the changes that it puts into effect. */
   readonly confirm: (signed: SignedCharter) => Promise<CeremonyResult | Problem>;
 }
 
 async function loadProposedCharter(
-  { keys, policies, proposals, readSettings, applySaved, now }: CeremonyDeps,
+  { keys, policies, proposals, loadSavedSettings, applySavedSettings, now }: CeremonyDeps,
   { purpose, subject, userId }: SigningLink,
 ): Promise<ProposedCharter | undefined> {
-  const [policy, saved] = await Promise.all([policies.current(), readSettings()]);
+  const [policy, saved] = await Promise.all([policies.current(), loadSavedSettings()]);
   if (purpose === 'charter') {
     return {
-      rules: { policy, settings: applySaved(saved) },
+      rules: { policy, settings: applySavedSettings(saved) },
       publisher: policy.version === 0 ? undefined : await keys.findLastPublisher(),
       confirm: async (signed) =>
         (await keys.signCharter(signed, now())) ? { kind: 'signed' } : { code: 'gone' },
@@ -448,8 +448,8 @@ async function loadProposedCharter(
     publisher,
     rules:
       kind === 'policy'
-        ? { policy: payload, settings: applySaved(saved) }
-        : { policy, settings: applySaved({ ...saved, ...toSavedValues(payload) }) },
+        ? { policy: payload, settings: applySavedSettings(saved) }
+        : { policy, settings: applySavedSettings({ ...saved, ...toSavedValues(payload) }) },
     confirm: async (charter) =>
       toResult(await proposals.confirm([kind], subject, { userId, shownHash, charter })),
   };
@@ -478,7 +478,7 @@ async function buildAddPage(
       .filter(({ owner }) => owner === userId)
       .map(({ credential }) => ({ id: credential })),
     authenticatorSelection: { residentKey: 'preferred', userVerification: 'required' },
-    supportedAlgorithmIDs: [...ALGORITHMS],
+    supportedAlgorithmIDs: [...ACCEPTED_ALGORITHMS],
   });
   return { kind: 'add', userId, isFirst: validKeys.size === 0, options };
 }
@@ -506,7 +506,7 @@ async function addKey(
     addedAt: now(),
   });
   if (!isAdded) return { code: 'too_many_keys' };
-  await keys.raiseCounter(fingerprint, credential.counter);
+  await keys.advanceCounter(fingerprint, credential.counter);
   return { kind: 'added', fingerprint };
 }
 
@@ -524,7 +524,7 @@ async function verifyRegistration(
       expectedOrigin: origin,
       expectedRPID: id,
       requireUserVerification: true,
-      supportedAlgorithmIDs: [...ALGORITHMS],
+      supportedAlgorithmIDs: [...ACCEPTED_ALGORITHMS],
     });
     return verified ? registrationInfo.credential : undefined;
   } catch {

@@ -34,7 +34,7 @@ export function createLinks({ store, publicUrl, relyingParty, now }: LinkDeps): 
     async open(purpose, userId, subject) {
       if (relyingParty === undefined) return undefined;
       const token = randomBytes(TOKEN_BYTES).toString('base64url');
-      await store.open({
+      await store.add({
         tokenHash: hashToken(token),
         ...{ userId, purpose, subject },
         salt: randomBytes(TOKEN_BYTES).toString('hex'),

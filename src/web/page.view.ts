@@ -6,7 +6,7 @@ import type { CeremonyResult, Problem, SigningContent, SigningPage } from './cer
 import { type Html, html, jsonScript } from './html.ts';
 
 /** Formats parts of orders as on their cards. */
-export interface CardWords {
+export interface CardFormatters {
   readonly title: (order: Order) => string;
   readonly fields: (
     item: StatementItem,
@@ -80,7 +80,7 @@ ${body}
 </html>
 `.markup;
 
-export function formatSigningPage(page: SigningPage, formatters: CardWords, facts: PageFacts): Page {
+export function formatSigningPage(page: SigningPage, formatters: CardFormatters, facts: PageFacts): Page {
   const { title, body, button } =
     page.kind === 'add' ? buildAddParts(page, facts) : buildSignParts(page.content, formatters, facts);
   const data: ScriptData = {
@@ -119,7 +119,7 @@ interface PageParts {
 
 const getName = ({ names }: PageFacts, id: string) => names.get(id) ?? id;
 
-function buildSignParts(content: SigningContent, formatters: CardWords, facts: PageFacts): PageParts {
+function buildSignParts(content: SigningContent, formatters: CardFormatters, facts: PageFacts): PageParts {
   switch (content.kind) {
     case 'order':
       return buildOrderParts(content.order, content.statement, content.userId, formatters, facts);
@@ -151,7 +151,7 @@ function buildOrderParts(
   order: Order,
   statement: Statement,
   userId: string,
-  formatters: CardWords,
+  formatters: CardFormatters,
   facts: PageFacts,
 ): PageParts {
   const waitingCount = order.items.filter(({ state }) => state === 'WAITING').length;
@@ -193,7 +193,7 @@ function formatNote(id: string, title: string, texts: readonly string[] = []): H
 const MIN_FILTERED_ROWS = 8;
 
 /** Lists every request, outliers first. */
-function formatRows(order: Order, { items }: Statement, formatters: CardWords): Html {
+function formatRows(order: Order, { items }: Statement, formatters: CardFormatters): Html {
   // A finding that applies to most names doesn't make them outliers.
   const findings = order.bulk?.findings.filter(({ count }) => count * 2 <= items.length);
   const outliers = new Set(findings?.flatMap(({ names }) => names));
@@ -208,7 +208,7 @@ ${sortedItems.map((item) => formatRow(order, item, outliers.has(item.name), form
 </ol>`;
 }
 
-function formatRow(order: Order, item: StatementItem, isOutlier: boolean, formatters: CardWords): Html {
+function formatRow(order: Order, item: StatementItem, isOutlier: boolean, formatters: CardFormatters): Html {
   return html`<li value="${item.n}"${isOutlier ? html` class="outlier"` : undefined}><strong>${formatters.itemName(order, item.name)}</strong>${isOutlier ? html` <em>Check this one</em>` : undefined}
 <span class="request"><code>${formatRequest(item.request)}</code></span>
 ${formatters.fields(item).map(({ label, values }) => html`<span class="field">${label}: ${values.join(', ')}</span> `)}</li>
@@ -222,7 +222,7 @@ function formatRequest(request: StatementItem['request']): string {
 
 function buildNameChangeParts(
   { proposal, userId, hash }: Extract<SigningContent, { kind: 'facts' }>,
-  formatters: CardWords,
+  formatters: CardFormatters,
   facts: PageFacts,
 ): PageParts {
   return {

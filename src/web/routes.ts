@@ -7,7 +7,7 @@ import type { PolicyRule } from '../policy/policy.ts';
 import { type Ceremonies, isProblem, type Problem, type SigningPage } from './ceremony.ts';
 import { TOKEN_PATTERN } from './links.ts';
 import {
-  type CardWords,
+  type CardFormatters,
   formatProblemPage,
   formatResult,
   formatSigningPage,
@@ -18,10 +18,10 @@ import {
 
 export interface PageDeps {
   readonly ceremonies: Ceremonies;
-  readonly words: CardWords;
+  readonly formatters: CardFormatters;
   readonly refusalText: (refusal: Refusal) => Promise<string>;
-  readonly nameOf: (userId: string) => Promise<string>;
-  readonly fileOf: (rules: readonly PolicyRule[]) => string;
+  readonly loadDisplayName: (userId: string) => Promise<string>;
+  readonly formatPolicyFile: (rules: readonly PolicyRule[]) => string;
   readonly orderFacts: (order: Order) => Promise<OrderFacts>;
   /** The pages' origin. Signing requests must come from it. */
   readonly origin: string;
@@ -52,7 +52,7 @@ const ASSETS: Readonly<Record<string, string>> = {
 const { resolve } = createRequire(import.meta.url);
 
 export function createPages(deps: PageDeps): Pages {
-  const { ceremonies, words, origin } = deps;
+  const { ceremonies, formatters, origin } = deps;
 
   const formatProblem = async (problem: Problem) =>
     problem.code === 'refused' ? deps.refusalText(problem.refusal) : getProblemText(problem.code);
@@ -63,7 +63,7 @@ export function createPages(deps: PageDeps): Pages {
       : { code: 'unknown_link' };
     const page = isProblem(opened)
       ? formatProblemPage(opened.code, await formatProblem(opened))
-      : formatSigningPage(opened, words, await loadFacts(deps, opened));
+      : formatSigningPage(opened, formatters, await loadFacts(deps, opened));
     response.writeHead(page.status, { 'content-type': 'text/html; charset=utf-8' });
     response.end(page.html);
   }
@@ -100,7 +100,10 @@ export function createPages(deps: PageDeps): Pages {
   };
 }
 
-async function loadFacts({ nameOf, fileOf, orderFacts }: PageDeps, page: SigningPage): Promise<PageFacts> {
+async function loadFacts(
+  { loadDisplayName, formatPolicyFile, orderFacts }: PageDeps,
+  page: SigningPage,
+): Promise<PageFacts> {
   const content = page.kind === 'sign' ? page.content : undefined;
   const order = content?.kind === 'order' ? content.order : undefined;
   const charter = content?.kind === 'charter' ? content : undefined;
@@ -114,13 +117,13 @@ async function loadFacts({ nameOf, fileOf, orderFacts }: PageDeps, page: Signing
     ...(charter?.published_by == null ? [] : [charter.published_by]),
   ]);
   const [names, facts] = await Promise.all([
-    Promise.all([...userIds].map(async (id) => [id, await nameOf(id)] as const)),
+    Promise.all([...userIds].map(async (id) => [id, await loadDisplayName(id)] as const)),
     order && orderFacts(order),
   ]);
   return {
     names: new Map(names),
     order: facts,
-    policyFile: charter === undefined ? '' : fileOf(charter.policy.rules),
+    policyFile: charter === undefined ? '' : formatPolicyFile(charter.policy.rules),
   };
 }
 

@@ -4,20 +4,20 @@ import type { ZoneProfile } from './zone.ts';
 export const generalZone: ZoneProfile = {
   zone: '*',
   isDocumented: false,
-  names: { labelLength: { min: 1, max: 63 }, oneLabelOnly: false, idn: 'any', reservedHyphens: false },
+  names: { labelLength: { min: 1, max: 63 }, isSingleLabel: false, idn: 'any', hasReservedHyphens: false },
   periodYears: { min: 1, max: undefined },
   nameServers: { min: 1, max: undefined },
   transfer: {
     isAuthCodeRequired: false,
     authCodeFormat: undefined,
     autoApproveDays: undefined,
-    renews: undefined,
+    includesRenewal: undefined,
     lockDays: undefined,
   },
   lifecycle: undefined,
   tasks: undefined,
   requiredContactFields: [],
-  premiumNames: undefined,
+  premiumNamesNote: undefined,
   registry: undefined,
   errorCodes: [],
 };

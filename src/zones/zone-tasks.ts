@@ -6,13 +6,13 @@ export interface ZoneTask {
   /** The task's name in zone profiles; undefined if no profile lists it. */
   readonly profileKey: string | undefined;
   /** The subject of "… is not possible" in `slack/names/zone-issue.view.ts`. */
-  readonly words: string;
+  readonly activityLabel: string;
   /** Overrides the profiles, so that an error in a profile can't send a paid task without approval. */
   readonly isAlwaysChargeable?: true;
   /** The task's name in texts about the transfer lock that it starts; undefined if it starts none. */
   readonly transferLockLabel?: string;
   /** Premium names cost more. */
-  readonly premium?: true;
+  readonly hasPremiumPrices?: true;
   readonly notes?: (zone: ZoneProfile) => readonly (TaskNote | undefined)[];
 }
 
@@ -34,7 +34,7 @@ export type TaskNote =
         | 'charge_assumed'
         | 'sent_as_confirmed';
     }
-  | { readonly code: 'premium_names'; readonly words: string }
+  | { readonly code: 'premium_names'; readonly text: string }
   | {
       readonly code:
         | 'locks_transfers'
@@ -99,8 +99,8 @@ export function listTaskNotes(zone: ZoneProfile, task: ZoneTask): TaskNote[] {
     findCharge(zone, task) === 'yes' ? { code: 'costs_money' } : undefined,
     findCharge(zone, task) === 'assumed' ? { code: 'charge_assumed' } : undefined,
     zone.isDocumented ? undefined : { code: 'zone_not_documented' },
-    task.premium && zone.premiumNames !== undefined
-      ? { code: 'premium_names', words: zone.premiumNames }
+    task.hasPremiumPrices && zone.premiumNamesNote !== undefined
+      ? { code: 'premium_names', text: zone.premiumNamesNote }
       : undefined,
     findTaskProfile(zone, task)?.processing === 'manual' ? { code: 'processed_manually' } : undefined,
     ...(task.notes?.(zone) ?? []),

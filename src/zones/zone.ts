@@ -32,7 +32,7 @@ export interface TransferProfile {
   /** Days until a transfer completes if the losing registrar doesn't answer. */
   readonly autoApproveDays: number | undefined;
   /** Whether the transfer also renews the name. */
-  readonly renews: boolean | undefined;
+  readonly includesRenewal: boolean | undefined;
   /** Days after a registration or a change of owner in which transfers are locked. */
   readonly lockDays: number | undefined;
 }
@@ -40,20 +40,20 @@ export interface TransferProfile {
 export interface NameProfile {
   readonly labelLength: Range;
   /** Only direct children of the zone can be registered. */
-  readonly oneLabelOnly: boolean;
+  readonly isSingleLabel: boolean;
   /** A character set, or `any` if only the registry decides. */
   readonly idn: 'ISO_8859_1' | 'any';
   /** Hyphens in positions 3 and 4 are reserved for `xn--` (in all generic zones). */
-  readonly reservedHyphens: boolean;
+  readonly hasReservedHyphens: boolean;
 }
 
 /** Shown by `/domain rules`, but not checked. */
 export interface RegistryProfile {
   readonly registration: string;
-  readonly dnssec: boolean;
-  readonly ipv6: boolean;
-  readonly handleUpdates: boolean;
-  readonly whoisPrivacy: boolean;
+  readonly supportsDnssec: boolean;
+  readonly supportsIpv6: boolean;
+  readonly supportsHandleUpdates: boolean;
+  readonly supportsWhoisPrivacy: boolean;
   readonly dataSet: string;
   readonly whoisUpdate: string;
   readonly connection: string;
@@ -74,7 +74,7 @@ export interface ZoneProfile {
   /** Keyed by the service's task names; undefined if undocumented. */
   readonly tasks: Readonly<Record<string, TaskProfile>> | undefined;
   readonly requiredContactFields: readonly string[];
-  readonly premiumNames: string | undefined;
+  readonly premiumNamesNote: string | undefined;
   readonly registry: RegistryProfile | undefined;
   /** The service API lists these codes without an explanation. */
   readonly errorCodes: readonly string[];

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import { expect, test } from 'vitest';
-import { createMissingKeyLog } from '../../src/accounts/missing-keys.ts';
+import { createMissingKeyLogger } from '../../src/accounts/missing-keys.ts';
 import { createLog } from '../../src/lib/log.ts';
 
 test('each missing key is logged once a minute', () => {
@@ -15,7 +15,7 @@ test('each missing key is logged once a minute', () => {
     }),
   );
   let now = new Date('2026-03-01T09:00:00Z');
-  const miss = createMissingKeyLog(log, () => now);
+  const miss = createMissingKeyLogger(log, () => now);
   const logged = (keyId: string) => lines.filter((line) => line.includes(`"keyId":"${keyId}"`)).length;
 
   for (let times = 0; times < 10; times += 1) miss('2026-03');

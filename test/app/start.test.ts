@@ -1,6 +1,6 @@
 import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { checkSettingsLater, identify, retryAtStart, StartError } from '../../src/app/start.ts';
+import { checkSettingsLater, fetchIdentity, retryAtStart, StartError } from '../../src/app/start.ts';
 import { readConfig } from '../../src/config/environment.ts';
 import { applySavedSettings } from '../../src/config/settings.ts';
 import { createLog } from '../../src/lib/log.ts';
@@ -23,7 +23,7 @@ function start(signal = new AbortController().signal) {
     },
   });
   const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
-  const identified = retryAtStart('Slack', log, signal, () => identify(web));
+  const identified = retryAtStart('Slack', log, signal, () => fetchIdentity(web));
   identified.catch(() => undefined); // reported when it is awaited
   return { identified, logged: () => text };
 }
@@ -69,7 +69,7 @@ describe('half a minute after the start', () => {
     const lines: string[] = [];
     const log = createLog('info', { write: (line) => void lines.push(line) });
     const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
-    const bot = await identify(web);
+    const bot = await fetchIdentity(web);
     const teamSettings = vi.fn(async () => applySavedSettings(config.team, {}));
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const giveUp = checkSettingsLater({ config, log }, { web, bot, orgId: undefined }, teamSettings);

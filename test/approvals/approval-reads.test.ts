@@ -2,7 +2,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { approveOrder, approveSigned } from '../../src/approvals/approve.ts';
 import { createOrderSigning } from '../../src/approvals/order-signing.ts';
-import { createBudgetComparison } from '../../src/money/budget-comparison.ts';
+import { createBudgetComparer } from '../../src/money/budget-comparison.ts';
 import { createOrderIncidents } from '../../src/names/order-incidents.ts';
 import type { OrderCommit } from '../../src/orders/ports.ts';
 import { createAccountStore } from '../../src/store/accounts.ts';
@@ -43,7 +43,7 @@ beforeAll(async () => {
     ruleFacts: rig.orders.ruleFacts,
     now: () => rig.now,
   });
-  const compareBudgets = createBudgetComparison({
+  const compareBudgets = createBudgetComparer({
     teamId: TEAM_ID,
     budgets: m.budgets,
     now: () => rig.now,

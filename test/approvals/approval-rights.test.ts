@@ -3,7 +3,7 @@ import {
   buildApproverRights,
   checkCanDecide,
   findSilentPeople,
-  loadDecisionQueue,
+  loadApproverStatus,
   loadPeople,
   loadStandIns,
   resolvePeople,
@@ -271,7 +271,7 @@ describe('the decision queue', () => {
       directory: { findMembership: async () => 'member', listGroupMembers: async () => [] },
     });
     const orders = overrides.map((each) => newOrder(['cafe.rest'], each));
-    const { isApprover, toDecide, toResolve } = await loadDecisionQueue(context, userId, orders);
+    const { isApprover, toDecide, toResolve } = await loadApproverStatus(context, userId, orders);
     const parts = [
       isApprover && 'approver',
       toDecide.length > 0 && `decides ${toDecide.length}`,

@@ -93,7 +93,7 @@ describe('approving alone', () => {
     };
     const press = () => approveInEmergency({ ...deps, ...budgets }, order.id, 'U0ADA', 'Now');
     expect(codeOf(await press()), 'before the card says so').toBe('excess_unseen');
-    await rig.messages.recordShownExcess(order.id, exceeded);
+    await rig.messages.recordShownOverruns(order.id, exceeded);
     expect(codeOf(await press())).toBe('APPROVED');
     expect(reserved).toEqual([{ ...reservation, agreedExcess: exceeded }]);
     expect((await rig.store.loadHistory(order.id, 'system')).at(-1)).toMatchObject({

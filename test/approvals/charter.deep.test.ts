@@ -399,7 +399,7 @@ test('restored whole rows make no later order need less, and each difference is 
   const life: readonly (() => Promise<unknown>)[] = [
     () => s.publish([FREE], bob),
     () => settle('approvals_required', 1, 2),
-    () => s.keys.raiseCounter(keyOf(bob), 7),
+    () => s.keys.advanceCounter(keyOf(bob), 7),
     () => s.publish([rule({ name: 'one click', approvers: ['U0BOB'] })], dora),
     () => settle('allow_self_approval', false, true),
     () => s.publish([SIGNED_RULE], bob),

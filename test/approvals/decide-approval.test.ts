@@ -7,8 +7,8 @@ import {
 } from '../../src/approvals/decide-approval.ts';
 import {
   computeMinimumApprovals,
-  findCurrentDeciders,
-  findDeciders,
+  listCurrentDecidingRequirements,
+  listDecidingRequirements,
 } from '../../src/approvals/requirements.ts';
 import type { LoggedSignature } from '../../src/approvals/signing/approval.ts';
 import { type BudgetUse, findExcessConsent } from '../../src/orders/order-budget.ts';
@@ -335,12 +335,13 @@ test('a person decides by the order’s requirements, or those of the settings',
   const { order } = newApproval();
   const free = { ...TWO, outcome: 'free', list: [] } as const;
   const three = requiring(newDemand(['cafe.rest'], 3), {});
-  const count = (...given: Parameters<typeof findDeciders>) => findDeciders(...given).length;
+  const count = (...given: Parameters<typeof listDecidingRequirements>) =>
+    listDecidingRequirements(...given).length;
   expect([count(TWO, settings, order), count(TWO, settings, order, 'general')]).toEqual([1, 2]);
   expect(count(free, settings, order)).toBe(1);
   const { evaluation } = newApproval({ requirements: { requirements: free, requested: TWO } });
-  expect(findCurrentDeciders(evaluation, order)).toEqual(TWO.list);
-  expect(findCurrentDeciders({ ...evaluation, requirements: three }, order)).toEqual(three.list);
+  expect(listCurrentDecidingRequirements(evaluation, order)).toEqual(TWO.list);
+  expect(listCurrentDecidingRequirements({ ...evaluation, requirements: three }, order)).toEqual(three.list);
   expect([computeMinimumApprovals(three, settings), computeMinimumApprovals(free, settings)]).toEqual([3, 2]);
 });
 

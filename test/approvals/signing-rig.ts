@@ -1,11 +1,11 @@
 import { approveOrder, approveSigned } from '../../src/approvals/approve.ts';
-import { buildCharter, formatCharterText, hashCharter } from '../../src/approvals/charter.ts';
+import { buildCharter, buildPreviousField, formatCharterText } from '../../src/approvals/charter.ts';
 import { buildSignedSubject, createOrderSigning } from '../../src/approvals/order-signing.ts';
 import { buildChallenge, type LoggedSignature } from '../../src/approvals/signing/approval.ts';
 import { createVerifier, hashJson, type Verifier } from '../../src/approvals/signing/assertion.ts';
 import { readConfig } from '../../src/config/environment.ts';
 import { applySavedSettings } from '../../src/config/settings.ts';
-import { createLedgerKey, readLedgerKey } from '../../src/ledger/key.ts';
+import { createLedgerKey, parseLedgerKey } from '../../src/ledger/key.ts';
 import { createLedger } from '../../src/ledger/ledger.ts';
 import { createLog } from '../../src/lib/log.ts';
 import type { Order } from '../../src/orders/order.ts';
@@ -57,7 +57,7 @@ export async function startSigningRig() {
   };
   const at = new Date('2026-03-01T08:00:00Z');
   const environmentSettings = applySavedSettings(START, {});
-  const botSigner = readLedgerKey(createLedgerKey());
+  const botSigner = parseLedgerKey(createLedgerKey());
   const ledger = createLedger({
     store: createLedgerStore(database, TEAM_ID),
     key: botSigner,
@@ -130,7 +130,7 @@ export async function startSigningRig() {
         charter: hashJson(charter),
         decision: 'publish',
         nonce: newNonce(),
-        ...hashCharter(log.charters.at(-1)),
+        ...buildPreviousField(log.charters.at(-1)),
       } as const;
       const signature = signer.authenticator.assert(challenge);
       const botSignature = isSignedByBot ? botSigner.sign(formatCharterText(challenge)) : '';

@@ -5,7 +5,7 @@ import {
   readInline,
   readMrkdwn,
 } from '../../packages/slack-workspace/page/mrkdwn.ts';
-import { code, escapeText, mention, moment } from '../../src/slack/kit/blocks.ts';
+import { code, escapeText, formatLocalTime, mention } from '../../src/slack/kit/blocks.ts';
 import fc from '../support/properties.ts';
 
 /** The tree in a short form: `b(…)` for bold, `code(…)`, `@U1` and so on. */
@@ -103,7 +103,7 @@ test('parses the markup of the bot’s kit', () => {
   expect(inline(code('a`b<c>&'))).toBe('code(aˋb<c>&)');
   expect(inline(mention('U0BOB'))).toBe('user(U0BOB)');
   const at = new Date('2026-07-29T10:04:00Z');
-  expect(inline(moment(at))).toBe(
+  expect(inline(formatLocalTime(at))).toBe(
     `date(${at.getTime() / 1_000}, {date_short_pretty} {time}, 2026-07-29 10:04 UTC)`,
   );
 });

@@ -1,6 +1,6 @@
 import ICAL from 'ical.js';
 import { describe, expect, test } from 'vitest';
-import { type CalendarName, calendarFeed } from '../../src/expiry/calendar.ts';
+import { type CalendarName, streamCalendarFeed } from '../../src/expiry/calendar.ts';
 import { formatCalendarEvent } from '../../src/slack/expiry/calendar.view.ts';
 import fc from '../support/properties.ts';
 
@@ -12,7 +12,7 @@ const options = {
 
 async function feed(names: Iterable<CalendarName> | AsyncIterable<CalendarName>): Promise<string> {
   let text = '';
-  for await (const piece of calendarFeed(names, options)) text += piece;
+  for await (const piece of streamCalendarFeed(names, options)) text += piece;
   return text;
 }
 

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { nextTwelveMonths, renewalsByMonth } from '../../src/expiry/chart.ts';
+import { buildMonthCounts, listNextTwelveMonths } from '../../src/expiry/chart.ts';
 
 const now = new Date('2026-10-31T23:30:00Z');
 
 test('the chart begins with the team’s current month', () => {
-  expect(nextTwelveMonths(now, 'UTC').slice(0, 4)).toEqual(['2026-10', '2026-11', '2026-12', '2027-01']);
-  expect(nextTwelveMonths(now, 'Europe/Berlin')[0]).toBe('2026-11');
-  expect(nextTwelveMonths(now, 'UTC')).toHaveLength(12);
+  expect(listNextTwelveMonths(now, 'UTC').slice(0, 4)).toEqual(['2026-10', '2026-11', '2026-12', '2027-01']);
+  expect(listNextTwelveMonths(now, 'Europe/Berlin')[0]).toBe('2026-11');
+  expect(listNextTwelveMonths(now, 'UTC')).toHaveLength(12);
 });
 
 test('it has twelve months, including empty ones, and only those', () => {
@@ -17,7 +17,7 @@ test('it has twelve months, including empty ones, and only those', () => {
     ['2026-12', 3],
     ['2027-10', 7],
   ] as const;
-  const chart = renewalsByMonth(counts, now, 'UTC');
+  const chart = buildMonthCounts(counts, now, 'UTC');
   expect(chart).toHaveLength(12);
   expect(chart.filter(({ count }) => count > 0)).toEqual([
     { month: '2026-12', label: 'Dec 2026', count: 5 },

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { compareDeadlines, findDeadline, renewalOptions } from '../../src/expiry/deadline.ts';
+import { compareDeadlines, findDeadline, getRenewalOptions } from '../../src/expiry/deadline.ts';
 import type { LifecyclePhase } from '../../src/zones/lifecycle.ts';
 
 function deadline(phase: LifecyclePhase, daysLeft: number, lastSafeDay?: string, isDeletionAssumed = false) {
@@ -33,7 +33,7 @@ describe('the deadline of a name', () => {
   ] as const)('%s, %s days before expiry, without a known deletion', (phase, days, safe, expected, ways) => {
     const assumed = deadline(phase, days, safe, true);
     expect(assumed).toMatchObject({ action: 'check', ...expected });
-    expect(renewalOptions(assumed)).toEqual(ways);
+    expect(getRenewalOptions(assumed)).toEqual(ways);
   });
 
   test('sorts names by when they are lost, and hopeless ones last', () => {

@@ -204,7 +204,7 @@ describe('the content of a digest', () => {
       await rig.digest();
     }
     expect(rig.said()).toEqual(['dateless.rest -4', 'going.rest -7']);
-    expect(rig.poster.heads[0]?.all[0]).toMatchObject({
+    expect(rig.poster.heads[0]?.allDue[0]).toMatchObject({
       phase: 'redemption',
       restoreUntil: expect.any(String),
     });

@@ -3,10 +3,10 @@ import {
   assignMessages,
   claimNextBatch,
   collectDue,
+  computeNextClaimTime,
   type DigestSchedule,
-  dropOutdated,
+  dropOutdatedReminders,
   loadChart,
-  nextClaimAt,
   toClaim,
 } from '../../src/expiry/digest.ts';
 import { createWatchedDomain } from '../../src/expiry/newly-watched.ts';
@@ -136,7 +136,7 @@ test.each([
 ])('the time of a claim, in seconds from now: %s', (_what, claimed, claims) => {
   const at = (seconds: number | undefined) =>
     seconds === undefined ? undefined : new Date(NOW.getTime() + seconds * 1_000);
-  expect(nextClaimAt(at(claimed), SCHEDULE)).toEqual(at(claims));
+  expect(computeNextClaimTime(at(claimed), SCHEDULE)).toEqual(at(claims));
 });
 
 describe('the destination of a reminder', () => {
@@ -219,14 +219,14 @@ describe('due names', () => {
     const [other, moved] = [planned(6, 30), planned(5, 7)];
     const gone = [other, { ...moved, key: { ...moved.key, expiry: '2026-06-19' } }];
     const lost = planned(300, 100_000);
-    const found = await dropOutdated(store.reminders, 'd', [lost, ...gone, kept], SCHEDULE);
+    const found = await dropOutdatedReminders(store.reminders, 'd', [lost, ...gone, kept], SCHEDULE);
     expect([found.due.map(({ watched }) => watched), found.disputed]).toEqual([[kept], [lost]]);
     expect(store.freed).toEqual([gone.map(({ key }) => key)]);
   });
 
   test('that are still due are not freed', async () => {
     const store = storing({});
-    await dropOutdated(store.reminders, 'd', [planned(7, 7)], SCHEDULE);
+    await dropOutdatedReminders(store.reminders, 'd', [planned(7, 7)], SCHEDULE);
     expect(store.freed).toEqual([]);
   });
 });

@@ -58,7 +58,7 @@ async function say(name: string, threshold: number, posts: boolean): Promise<voi
     await rig.reminders.assign(digestId, purpose, await rig.reminders.listPlanned(digestId));
     await rig.notifications.recordPosted(
       { kind: 'digest', id: digestId },
-      { purpose, shows: 'once', channelId: 'C0EXPIRY', ts: '1.0' },
+      { purpose, shownVersion: 'once', channelId: 'C0EXPIRY', ts: '1.0' },
     );
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { MAX_IMPORT_LINES, parseImport, readNamesToWatch } from '../../src/expiry/import.ts';
+import { MAX_IMPORT_LINES, parseNamesToWatch, parseWatchListImport } from '../../src/expiry/import.ts';
 import { decodeFile } from '../../src/lib/csv.ts';
 import { parseEnteredDate } from '../../src/lib/entered-date.ts';
 import { listIssueText } from '../../src/slack/expiry/watch-list.view.ts';
@@ -10,13 +10,13 @@ const first = new Date('2027-03-01T00:00:00Z');
 
 /** The report of a readable list. */
 async function reportOf(text: string) {
-  const report = await parseImport(text);
+  const report = await parseWatchListImport(text);
   if ('issue' in report) throw new Error(listIssueText(report.issue));
   return report;
 }
 
 async function refusalOf(text: string) {
-  const report = await parseImport(text);
+  const report = await parseWatchListImport(text);
   return 'issue' in report ? report.issue : report;
 }
 
@@ -139,7 +139,7 @@ describe('a pasted list', () => {
       fc.asyncProperty(fc.array(line, { maxLength: 10 }), async (lines) => {
         // A first line that is certainly no header.
         const all = ['first.rest', ...lines.map((content) => content.replace(/[\r\n]/g, ' '))];
-        const read = await parseImport(all.join('\n'));
+        const read = await parseWatchListImport(all.join('\n'));
         // A second heading refuses the whole list.
         if ('issue' in read) {
           expect(read.issue.code).toBe('second_header');
@@ -322,12 +322,12 @@ test.each([
   ['hard blanks', `${'\u00a0\u200b\u200d'.repeat(1_000)}\n`.repeat(400)],
 ])('4 MB of %s are read without blocking other work', async (_what, text) => {
   const since = performance.now();
-  await parseImport(text);
+  await parseWatchListImport(text);
   expect(performance.now() - since).toBeLessThan(4_000);
 });
 
 const names = (count: number) => Array.from({ length: count }, (_, index) => `n${index}.rest`);
-test.each<[words: readonly string[], read: ReturnType<typeof readNamesToWatch>]>([
+test.each<[words: readonly string[], read: ReturnType<typeof parseNamesToWatch>]>([
   [['cafe.rest'], { names: ['cafe.rest'], date: undefined }],
   [['cafe.rest', '2027-03-01'], { names: ['cafe.rest'], date: '2027-03-01' }],
   [['cafe.rest,soon'], { names: ['cafe.rest'], date: 'soon' }],
@@ -339,5 +339,5 @@ test.each<[words: readonly string[], read: ReturnType<typeof readNamesToWatch>]>
   [names(50), { names: names(50), date: undefined }],
   [names(51), { problem: { code: 'too_many_names', limit: 50 } }],
 ])('reads the words %j of a command', (words, read) => {
-  expect(readNamesToWatch(words)).toEqual(read);
+  expect(parseNamesToWatch(words)).toEqual(read);
 });

@@ -3,8 +3,8 @@ import { createWatchedDomain } from '../../src/expiry/newly-watched.ts';
 import {
   askBetweenDigests,
   askOwners,
-  findAnswerRefusal,
-  isUnanswered,
+  checkAnswer,
+  isQuestionUnanswered,
   needsOwnerQuestion,
 } from '../../src/expiry/owner-question.ts';
 import type { NewQuestions, WatchedDomain } from '../../src/expiry/ports.ts';
@@ -65,14 +65,14 @@ test.each([
   [30, false],
 ])('a question at 20 days is unanswered at %i: %s', (threshold, isOpen) => {
   const name = { ...owned(20, { question }), source: 'rdap' } as const;
-  expect(isUnanswered(name, { end: inDays(20), threshold }, SCHEDULE)).toBe(isOpen);
+  expect(isQuestionUnanswered(name, { end: inDays(20), threshold }, SCHEDULE)).toBe(isOpen);
   const answered = { ...name, question: kept };
-  expect(isUnanswered(answered, { end: inDays(20), threshold }, SCHEDULE)).toBe(false);
+  expect(isQuestionUnanswered(answered, { end: inDays(20), threshold }, SCHEDULE)).toBe(false);
 });
 
 test('a question on the day of a threshold is unanswered at the next one', () => {
   const name = { ...owned(14, { question: { ...question, expiry: dayIn(14) } }), source: 'rdap' } as const;
-  const at = (threshold: number) => isUnanswered(name, { end: inDays(14), threshold }, SCHEDULE);
+  const at = (threshold: number) => isQuestionUnanswered(name, { end: inDays(14), threshold }, SCHEDULE);
   expect([at(14), at(7)]).toEqual([false, true]);
 });
 
@@ -125,10 +125,10 @@ describe('an answer is refused', () => {
       'lapse_decided',
     ],
   ])('%#', (name, by, code) => {
-    expect(findAnswerRefusal(name, by, 'name_kept')?.code).toBe(code);
+    expect(checkAnswer(name, by, 'name_kept')?.code).toBe(code);
   });
 
   test('not for a handover after keeping', () => {
-    expect(findAnswerRefusal(owned(20, { question: kept }), 'U0CAROL', 'name_handed_over')).toBeUndefined();
+    expect(checkAnswer(owned(20, { question: kept }), 'U0CAROL', 'name_handed_over')).toBeUndefined();
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { candidateRanges } from '../../src/expiry/candidates.ts';
-import { daysBetween, expiryDay, shiftDay } from '../../src/expiry/days.ts';
+import { listCandidateRanges } from '../../src/expiry/candidates.ts';
+import { daysBetween, getExpiryDay, shiftDay } from '../../src/expiry/days.ts';
 import { computeSnoozeEnd, planReminders, type WatchedName } from '../../src/expiry/plan.ts';
 import { formatCalendarDay } from '../../src/zones/calendar-day.ts';
 import fc, { runs } from '../support/properties.ts';
@@ -248,7 +248,7 @@ test('every due name is in the candidate range of its threshold', () => {
           timeZone,
         });
         if (!due) return;
-        const range = candidateRanges({ now, thresholds: THRESHOLDS, timeZone }).find(
+        const range = listCandidateRanges({ now, thresholds: THRESHOLDS, timeZone }).find(
           ({ threshold }) => threshold === due.threshold,
         );
         expect(range && range.from <= expiresAt && expiresAt < range.until).toBe(true);
@@ -324,7 +324,7 @@ describe('over 400 days', () => {
       ]);
       for (const { at, threshold, daysLeft } of heard.slice(0, 6)) {
         expect([name, daysLeft]).toEqual([name, threshold]);
-        const lastDay = expiryDay(expiresAt, 'rdap', timeZone);
+        const lastDay = getExpiryDay(expiresAt, 'rdap', timeZone);
         expect(daysBetween(formatCalendarDay(at, timeZone), lastDay)).toBe(threshold);
       }
     }
@@ -342,7 +342,7 @@ describe('over 400 days', () => {
         ({ at }) => formatCalendarDay(at, timeZone) === firstDayBack,
       );
       expect(onReturn.length).toBeLessThanOrEqual(1);
-      const leftOnReturn = daysBetween(firstDayBack, expiryDay(expiresAt, 'rdap', timeZone));
+      const leftOnReturn = daysBetween(firstDayBack, getExpiryDay(expiresAt, 'rdap', timeZone));
       const missed = THRESHOLDS.filter((days) => days >= leftOnReturn && days < leftOnReturn + 31);
       if (leftOnReturn >= 0 && missed.length > 0) {
         expect([name, onReturn.map(({ threshold }) => threshold)]).toEqual([name, [Math.min(...missed)]]);

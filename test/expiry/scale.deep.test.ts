@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { candidateRanges } from '../../src/expiry/candidates.ts';
+import { listCandidateRanges } from '../../src/expiry/candidates.ts';
 import { collectDue } from '../../src/expiry/digest.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { selectCandidates } from '../../src/store/reminder-statements.ts';
@@ -88,7 +88,7 @@ function expectIndex(plan: string): void {
 
 async function planOf(analyze: 'ANALYZE' | '' = ''): Promise<string> {
   const { text, values } = selectCandidates(
-    candidateRanges(OPTIONS).map((range) => ({ ...range, afterName: '' })),
+    listCandidateRanges(OPTIONS).map((range) => ({ ...range, afterName: '' })),
   );
   return explained(`EXPLAIN ${analyze} ${text}`, values);
 }

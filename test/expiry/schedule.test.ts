@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { lastScheduled } from '../../src/expiry/schedule.ts';
+import { findLastScheduledTime } from '../../src/expiry/schedule.ts';
 import { formatCalendarDay } from '../../src/zones/calendar-day.ts';
 
 /* A schedule's times are wall-clock times: each comes once per local day, through every clock change. */
@@ -71,7 +71,7 @@ function failuresAt(change: ClockChange): string[] {
       const probes = [expected, expected + 1, (expected + next) / 2, next - 1, Math.min(at, next - 1)];
       const wrong = probes
         .filter((probe) => probe >= expected)
-        .filter((now) => lastScheduled(cronOf(time), timeZone, new Date(now)).getTime() !== expected);
+        .filter((now) => findLastScheduledTime(cronOf(time), timeZone, new Date(now)).getTime() !== expected);
       return wrong.map((now) => `${timeZone} ${cronOf(time)} at ${iso(now)} is not ${iso(expected)}`);
     });
   });
@@ -105,14 +105,16 @@ test.each([
   ['0 9 * * *', 'Europe/Berlin', '2027-03-01T07:59:59.999Z', '2027-02-28T08:00:00Z'],
   ['0 9 * * *', 'Europe/Berlin', '2027-03-01T08:00:00Z', '2027-03-01T08:00:00Z'],
 ])('%s in %s, last before %s', (cron, timeZone, now, expected) => {
-  expect(lastScheduled(cron, timeZone, new Date(now)).toISOString()).toBe(new Date(expected).toISOString());
+  expect(findLastScheduledTime(cron, timeZone, new Date(now)).toISOString()).toBe(
+    new Date(expected).toISOString(),
+  );
 });
 
 test('a day has one digest, checked hourly for a year', () => {
   for (const timeZone of ['America/Havana', 'Australia/Lord_Howe']) {
     const days = new Map<string, Set<number>>();
     for (let at = FROM; at < FROM + 365 * DAY_MS; at += 60 * MINUTE_MS) {
-      const last = lastScheduled('30 2 * * *', timeZone, new Date(at));
+      const last = findLastScheduledTime('30 2 * * *', timeZone, new Date(at));
       const day = formatCalendarDay(last, timeZone);
       days.set(day, (days.get(day) ?? new Set()).add(last.getTime()));
     }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createWatchedDomain } from '../../src/expiry/newly-watched.ts';
 import type { WatchedDomain } from '../../src/expiry/ports.ts';
-import { applySuccess, updateWatchList } from '../../src/expiry/update-watch-list.ts';
+import { buildWatchListChange, updateWatchList } from '../../src/expiry/update-watch-list.ts';
 import { addYears, updateDatesAfterLookup } from '../../src/names/dates.ts';
 import type { Order, OrderTaskName } from '../../src/orders/order.ts';
 import { Prisma } from '../../src/store/database.ts';
@@ -32,7 +32,7 @@ function outcomeOf(
   context = 4,
 ) {
   const order = newOrder(['cafe.rest'], { id: 'order-1', task, input, account: { ...account, context } });
-  return applySuccess(order, item, before, NOW)?.after;
+  return buildWatchListChange(order, item, before, NOW)?.after;
 }
 
 describe('the watch list after a success', () => {
@@ -57,7 +57,7 @@ describe('the watch list after a success', () => {
     ['changes neither if the request has neither', undefined, undefined],
   ])('of a transfer %s', (_what, ownership, change) => {
     const order = { ...newOrder(['cafe.rest'], { id: 'order-1', task: 'transfer', account }), ownership };
-    const details = applySuccess(order, item, known, NOW)?.details;
+    const details = buildWatchListChange(order, item, known, NOW)?.details;
     expect(details).toEqual(change && { change, by: 'U0ALICE' });
   });
 
@@ -82,7 +82,7 @@ describe('the watch list after a success', () => {
         account,
         input: { period: years },
       });
-      return applySuccess(order, { ...item, sentAt }, before, NOW)?.after;
+      return buildWatchListChange(order, { ...item, sentAt }, before, NOW)?.after;
     };
 
     test('adds its years once', () => {

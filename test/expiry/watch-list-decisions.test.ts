@@ -44,7 +44,7 @@ function listing(known: readonly WatchedDomain[], { size = known.length, waiting
       payload: { names: names.map(({ name }) => ({ name, before: NO_DETAILS, after: NO_DETAILS })) },
     };
     return {
-      changed: changes.filter((each) => !names.includes(each)).map(({ name }) => name),
+      changedNames: changes.filter((each) => !names.includes(each)).map(({ name }) => name),
       proposal: names.length > 0 ? proposal : undefined,
     };
   };

@@ -108,7 +108,7 @@ test('of a file the protected changes wait together, after a preview of all', as
   const names = Array.from({ length: 25 }, (_, n) => `file-${n}.example`);
   await t.demo.bot.expiry.importNames(
     names.join('\n'),
-    (changes) => t.demo.bot.facts.changeReminders(changes, 'U0ALICE', { channelId: '' }),
+    (changes) => t.demo.bot.protectedChanges.changeReminders(changes, 'U0ALICE', { channelId: '' }),
     async () => undefined,
   );
   const importing = async (person: Actor, tags: string) => {

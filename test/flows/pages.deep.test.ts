@@ -83,7 +83,7 @@ test('forms of many names open in a valid state, and name what they leave out', 
   const dated = names.map((name) => `${name},2027-03-01`);
   await t.demo.bot.expiry.importNames(
     dated.join('\n'),
-    (changes) => t.demo.bot.facts.changeReminders(changes, 'U0ALICE', { channelId: '' }),
+    (changes) => t.demo.bot.protectedChanges.changeReminders(changes, 'U0ALICE', { channelId: '' }),
     async () => undefined,
   );
   await answerTo(t.workspace, t.alice, '/domain names form');

@@ -133,9 +133,9 @@ test.each([
 /** Requests in a digest's place to let a name lapse, and finds the request. */
 async function lapseAsked(name: string): Promise<Message> {
   const place = { channelId: DOMAINS };
-  const { expiry, facts } = t.demo.bot;
+  const { expiry, protectedChanges } = t.demo.bot;
   const asked = await expiry.requestLapse({ name, reason: 'not needed', origin: place }, (changes) =>
-    facts.changeReminders(changes, 'U0ALICE', place),
+    protectedChanges.changeReminders(changes, 'U0ALICE', place),
   );
   expect(asked).toMatchObject({ ok: true });
   await told(`name ${name}`);
@@ -308,11 +308,15 @@ async function addNames(count: number, label: string, tags: readonly string[]): 
 }
 
 test('at most 1,000 names are guarded, by form, file and pending change', async () => {
-  const { facts, expiry } = t.demo.bot;
+  const { protectedChanges, expiry } = t.demo.bot;
   const place = { channelId: DOMAINS };
   await watched('freed.rest', 'brand');
   await watched('beyond.rest', '');
-  const waiting = await facts.change(new Map([['freed.rest', { tags: ['guarded'] }]]), 'U0ALICE', place);
+  const waiting = await protectedChanges.change(
+    new Map([['freed.rest', { tags: ['guarded'] }]]),
+    'U0ALICE',
+    place,
+  );
   expect(waiting).toMatchObject({ changed: [] });
   await addNames(1_000, 'guarded', ['guarded']);
   const full = 'at most 1,000 names can be tagged `guarded`';
@@ -321,7 +325,11 @@ test('at most 1,000 names are guarded, by form, file and pending change', async 
   expect(await tagsOf('beyond.rest')).toEqual([]);
   expect(await click(t.carol, await currentQuestion('freed.rest'))).toContain(full);
   expect(await tagsOf('freed.rest')).toEqual(['brand']);
-  await facts.change(new Map([['guarded-0.example', { removeTags: ['guarded'] }]]), 'U0ALICE', place);
+  await protectedChanges.change(
+    new Map([['guarded-0.example', { removeTags: ['guarded'] }]]),
+    'U0ALICE',
+    place,
+  );
   await t.bob.click(await currentQuestion('guarded-0.example'), 'facts_confirm');
   await t.workspace.waitFor(
     async () => ((await tagsOf('guarded-0.example')).length === 0 ? true : undefined),
@@ -341,8 +349,12 @@ test('at most 25,000 names are watched, by command, form and file', async () => 
   expect(await watchMany(t.alice, 'one-more.example')).toContain('25,000');
   expect(await t.demo.bot.expiry.find('one-more.example')).toBeUndefined();
   expect(
-    await t.demo.bot.facts.changeReminders([{ name: 'one-more.example', isNew: true }], 'U0ALICE', {
-      channelId: DOMAINS,
-    }),
+    await t.demo.bot.protectedChanges.changeReminders(
+      [{ name: 'one-more.example', isNew: true }],
+      'U0ALICE',
+      {
+        channelId: DOMAINS,
+      },
+    ),
   ).toBe('list_full');
 });

@@ -239,9 +239,9 @@ test('denying needs no signature', async () => {
 const place = { channelId: DOMAINS };
 /** A guarded name that Alice watches. */
 async function guarded(name: string) {
-  const { facts } = t.demo.bot;
-  await facts.changeReminders([{ name, isNew: true }], 'U0ALICE', place);
-  await facts.change(new Map([[name, { addTags: ['guarded'] }]]), 'U0ALICE', place);
+  const { protectedChanges } = t.demo.bot;
+  await protectedChanges.changeReminders([{ name, isNew: true }], 'U0ALICE', place);
+  await protectedChanges.change(new Map([[name, { addTags: ['guarded'] }]]), 'U0ALICE', place);
 }
 const messageWith = (button: string, name: string) =>
   t.workspace.waitFor(
@@ -272,9 +272,9 @@ test('a change that weakens protection takes effect with a signature, not with a
 
 test('a guarded name lapses with a signature, not with a click', async () => {
   await guarded('ending.rest');
-  const { expiry, facts } = t.demo.bot;
+  const { expiry, protectedChanges } = t.demo.bot;
   await expiry.requestLapse({ name: 'ending.rest', reason: 'not needed', origin: place }, (changes) =>
-    facts.changeReminders(changes, 'U0ALICE', place),
+    protectedChanges.changeReminders(changes, 'U0ALICE', place),
   );
   await answerTo(t.workspace, t.alice, '/domain name ending.rest');
   const request = await messageWith('lapse_confirm', 'ending.rest');

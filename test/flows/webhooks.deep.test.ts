@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Message } from '@domain-steward/slack-workspace';
 import { afterAll, afterEach, expect, test } from 'vitest';
-import { canonicalJson } from '../../src/lib/canonical-json.ts';
+import { formatCanonicalJson } from '../../src/lib/canonical-json.ts';
 import { answerTo, openForm, textOf, until, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask } from '../support/orders.ts';
 import { type ReceivedWebhook, startReceiver, WEBHOOK_SECRET } from '../support/webhook-receiver.ts';
@@ -60,7 +60,7 @@ test('the newest seal is sent each hour, complete, with its anchor', async () =>
   await move(HOUR_MS);
   const { data } = (await arrival('seal.created', since)).body;
   if (!('anchor' in data)) throw new Error('it has no anchor');
-  const hash = createHash('sha256').update(canonicalJson(data.seal)).digest('hex');
+  const hash = createHash('sha256').update(formatCanonicalJson(data.seal)).digest('hex');
   expect(data.anchor).toBe(`${data.seal.n}:${hash}`);
   expect(data.seal).toMatchObject({ type: 'seal', signature: expect.any(String) });
 });

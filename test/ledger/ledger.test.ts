@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createVault } from '../../src/accounts/vault.ts';
 import type { LedgerDifference } from '../../src/ledger/difference.ts';
-import { createLedgerKey, readLedgerKey } from '../../src/ledger/key.ts';
+import { createLedgerKey, parseLedgerKey } from '../../src/ledger/key.ts';
 import { openLedgerKey } from '../../src/ledger/ledger.ts';
 import { createEventLog } from '../../src/store/events.ts';
 import { forgetPerson } from '../../src/store/forget-person.ts';
@@ -82,7 +82,7 @@ describe('sealing', () => {
 
   test('stops and warns if another key has signed', async () => {
     await sealed(2);
-    const other = { key: readLedgerKey(createLedgerKey()) };
+    const other = { key: parseLedgerKey(createLedgerKey()) };
     await rig.happen(2);
     await rig.ledger(other).turn();
     expect(await newest()).toMatchObject({ n: 1 });

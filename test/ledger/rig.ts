@@ -1,7 +1,7 @@
 import { nodeCryptography, type Report, verify } from 'domain-steward-verify';
 import { pino } from 'pino';
 import type { SavedAnchor } from '../../src/ledger/anchor-file.ts';
-import { createLedgerKey, readLedgerKey } from '../../src/ledger/key.ts';
+import { createLedgerKey, parseLedgerKey } from '../../src/ledger/key.ts';
 import { createLedger, type Ledger, type LedgerContext } from '../../src/ledger/ledger.ts';
 import type { FileLine } from '../../src/ledger/receipt.ts';
 import { hashSeal, type Seal } from '../../src/ledger/seal.ts';
@@ -28,7 +28,7 @@ const ENDPOINTS = { jsonUrl: 'https://service.example/v1', xmlUrl: undefined, re
 /** The ledger on a separate database, with orders to fill the log. */
 export async function startLedgerRig() {
   const rig = await startRig();
-  const key = readLedgerKey(createLedgerKey());
+  const key = parseLedgerKey(createLedgerKey());
   const store = createLedgerStore(rig.database, '');
   let now = new Date('2026-11-25T09:30:00Z');
   let remembered: SavedAnchor | undefined;

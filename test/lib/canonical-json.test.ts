@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { canonicalJson } from '../../src/lib/canonical-json.ts';
+import { formatCanonicalJson } from '../../src/lib/canonical-json.ts';
 
 describe('the form of RFC 8785', () => {
   it('of the example in section 3.2.2', () => {
@@ -9,7 +9,7 @@ describe('the form of RFC 8785', () => {
       string: '\u20ac$\u000F\u000aA\'\u0042\u0022\u005c\\"/',
       literals: [null, true, false],
     };
-    expect(canonicalJson(value)).toBe(
+    expect(formatCanonicalJson(value)).toBe(
       '{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"string":"€$\\u000f\\nA\'B\\"\\\\\\\\\\"/"}',
     );
   });
@@ -24,7 +24,7 @@ describe('the form of RFC 8785', () => {
       '\u0080': 'Control',
       '\u00f6': 'Latin Small Letter O With Diaeresis',
     };
-    const sorted = [...canonicalJson(value).matchAll(/:"(.*?)"/g)].map(([, text]) => text);
+    const sorted = [...formatCanonicalJson(value).matchAll(/:"(.*?)"/g)].map(([, text]) => text);
     expect(sorted).toEqual([
       'Carriage Return',
       'One',
@@ -53,17 +53,17 @@ describe('the form of RFC 8785', () => {
     [-0.0000033333333333333333, '-0.0000033333333333333333'],
     [1424953923781206.2, '1424953923781206.2'],
   ])('of %d, as in appendix B', (value, text) => {
-    expect(canonicalJson(value)).toBe(text);
+    expect(formatCanonicalJson(value)).toBe(text);
   });
 
   it('leaves out undefined values, and keeps the order of lists', () => {
-    expect(canonicalJson({ b: [2, 1], a: undefined })).toBe('{"b":[2,1]}');
+    expect(formatCanonicalJson({ b: [2, 1], a: undefined })).toBe('{"b":[2,1]}');
   });
 
   it.each([Number.NaN, Number.POSITIVE_INFINITY, '\ud800', { '\udead': 1 }, [undefined], 1n])(
     'refuses values without a canonical form (%#)',
     (value) => {
-      expect(() => canonicalJson(value)).toThrow(TypeError);
+      expect(() => formatCanonicalJson(value)).toThrow(TypeError);
     },
   );
 });

@@ -38,7 +38,7 @@ describe('a file of any size', () => {
             quoted_match: /\n/,
           });
           const read = await readCsv(text, OPTIONS);
-          expect(read.ok && read.rows.map(({ raw }) => raw)).toEqual(rows);
+          expect(read.ok && read.rows.map(({ rawCells }) => rawCells)).toEqual(rows);
         },
       ),
     );

@@ -18,7 +18,7 @@ import type { OrdersContext } from '../../src/orders/context.ts';
 import type { Order } from '../../src/orders/order.ts';
 import { loadBudgetUse } from '../../src/orders/order-budget.ts';
 import type { OrderStore } from '../../src/orders/ports.ts';
-import { markUnsentUnknown } from '../../src/orders/restore-guard.ts';
+import { markUnsentAsUnknown } from '../../src/orders/restore-guard.ts';
 import { buildStatement } from '../../src/orders/statement.ts';
 import { stopOrder } from '../../src/orders/stop.ts';
 import { webhookBodySchema } from '../../src/outbox/webhooks/messages.ts';
@@ -153,7 +153,7 @@ describe('a mandate', () => {
       others: ['old.rest'],
     });
     expect(priced).toEqual([getUtcDay(new Date(rig.now.getTime() - 365 * DAY_MS)), getUtcDay(rig.now)]);
-    expect((await preview(older)).others).toEqual([]);
+    expect((await preview(older)).coveredByOthers).toEqual([]);
   });
 
   test('is listed with its acts for people who may see it, and found for who requested or approved it', async () => {
@@ -609,7 +609,7 @@ describe('a database that may have been restored', () => {
       activeProcesses: [],
       version: '1',
     };
-    return markUnsentUnknown({
+    return markUnsentAsUnknown({
       ...rig.orders,
       heartbeat: {
         read: async () => ({ database: 'd', server: 's', position: 1, isBehind: false, last }),

@@ -3,10 +3,10 @@ import {
   ANNOUNCEMENT_MS,
   decideRenewal,
   decideSend,
-  findSendingRefusal,
+  findSendHoldReason,
   isRenewalDue,
   isSameRegistrationPeriod,
-  needsOrder,
+  needsRegularOrder,
   type RenewalFacts,
   type UsedAmounts,
 } from '../../src/mandates/acting.ts';
@@ -298,7 +298,7 @@ export function simulateYear(random: Random): Year {
         stoppedAt.set(order.id, now.getTime());
       }
       if (cleared.kind !== 'clear' || order.state !== 'APPROVED') continue;
-      if (findSendingRefusal(sending, now) !== undefined) continue;
+      if (findSendHoldReason(sending, now) !== undefined) continue;
       order.state = 'SENT';
       order.day = getUtcDay(now);
       order.minor = amount?.minor ?? 0;
@@ -329,7 +329,7 @@ export function simulateYear(random: Random): Year {
       (act) => act.name === name.name && isSameRegistrationPeriod(new Date(act.end), new Date(name.trueEnd)),
     );
     const told = acts.find(
-      ({ held: code }) => code !== undefined && (needsOrder(code) || code === 'earlier_unknown'),
+      ({ held: code }) => code !== undefined && (needsRegularOrder(code) || code === 'earlier_unknown'),
     );
     if (told?.held !== undefined) return told.held;
     const order = orderOf(name);
@@ -421,7 +421,7 @@ export function simulateYear(random: Random): Year {
   for (const act of db.acts)
     if (
       act.held !== undefined &&
-      !needsOrder(act.held) &&
+      !needsRegularOrder(act.held) &&
       act.held !== 'earlier_unknown' &&
       act.held !== 'renewed_meanwhile'
     )

@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import { DAY_MS, MINUTE_MS } from '../../src/lib/duration.ts';
 import {
-  actsInTime,
   computeEarliestSendTime,
   type DueFacts,
   decideSend,
   type FinalCheckFacts,
-  findSendingRefusal,
+  findSendHoldReason,
   isRenewalDue,
   isSameRegistrationPeriod,
   MAX_SENT_A_DAY,
   planSending,
   type UsedAmounts,
+  willActInTime,
 } from '../../src/mandates/acting.ts';
 import { findApplicableMandate, readMandate } from '../../src/mandates/mandate.ts';
 import { addPlan, getPeriodBounds, groupUpcomingNames } from '../../src/mandates/overview.ts';
@@ -172,8 +172,8 @@ describe('right before sending', () => {
   };
 
   test('a name that was announced a day ago, to the millisecond, is sent', () => {
-    expect(findSendingRefusal(facts, NOW)).toBeUndefined();
-    expect(findSendingRefusal(facts, new Date(NOW.getTime() - 1))).toBe('not_announced');
+    expect(findSendHoldReason(facts, NOW)).toBeUndefined();
+    expect(findSendHoldReason(facts, new Date(NOW.getTime() - 1))).toBe('not_announced');
   });
 
   test.each<[string, Partial<FinalCheckFacts>]>([
@@ -190,13 +190,13 @@ describe('right before sending', () => {
     ['price_above', { amount: { currency: 'EUR', minor: 2_001 } }],
     ['day_full', { used: { byDay: [], countOn: () => MAX_SENT_A_DAY } }],
   ])('%s: %j isn’t sent', (code, change) => {
-    expect(findSendingRefusal({ ...facts, ...change }, NOW)).toBe(code);
+    expect(findSendHoldReason({ ...facts, ...change }, NOW)).toBe(code);
   });
 
   test('the total of a year may be used up', () => {
     for (const total of [used('2026-02-01', 58_000n), used('2025-12-31', 60_000n)])
-      expect(findSendingRefusal({ ...facts, used: total }, NOW)).toBeUndefined();
-    expect(findSendingRefusal({ ...facts, used: used('2026-02-01', 58_001n) }, NOW)).toBe('total_spent');
+      expect(findSendHoldReason({ ...facts, used: total }, NOW)).toBeUndefined();
+    expect(findSendHoldReason({ ...facts, used: used('2026-02-01', 58_001n) }, NOW)).toBe('total_spent');
   });
 
   const expiry = { name: 'cafe.rest', expiresAt: END, renewableUntil: END };
@@ -246,7 +246,7 @@ test('a renewal is due in its notice, and in time if it is sent before the manda
   expect([isRenewalDue(mandate, end, NOW), isRenewalDue(mandate, end, later(-1))]).toEqual([true, false]);
   expect(isRenewalDue(mandate, { ...end, renewableUntil: later(1) }, NOW)).toBe(true);
   expect(isRenewalDue(mandate, { ...end, renewableUntil: NOW }, NOW)).toBe(false);
-  const inTime = (endsAt: Date, now: Date) => actsInTime({ ...mandate, endsAt }, end, now);
+  const inTime = (endsAt: Date, now: Date) => willActInTime({ ...mandate, endsAt }, end, now);
   const sentAt = later(DAY_MS + spread);
   for (const now of [NOW, later(-5 * DAY_MS)])
     expect([inTime(sentAt, now), inTime(new Date(sentAt.getTime() + 1), now)]).toEqual([false, true]);

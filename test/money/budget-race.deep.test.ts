@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { approveOrder } from '../../src/approvals/approve.ts';
-import { createBudgetComparison } from '../../src/money/budget-comparison.ts';
+import { createBudgetComparer } from '../../src/money/budget-comparison.ts';
 import { createOrderPricer } from '../../src/money/order-cost.ts';
 import { createBudgetStore } from '../../src/store/budgets.ts';
 import { openDatabase } from '../../src/store/database.ts';
@@ -38,7 +38,7 @@ test('150 concurrent approvals on three replicas never overspend a budget by a c
       ...m.orders,
       store: createOrderStore(database, BOT_SIGNER),
       priceOrder: createOrderPricer({ prices: createPriceStore(database, TEAM_ID), now }),
-      compareBudgets: createBudgetComparison({ teamId: TEAM_ID, budgets, now }),
+      compareBudgets: createBudgetComparer({ teamId: TEAM_ID, budgets, now }),
     };
   });
   const outcomes = await Promise.all(

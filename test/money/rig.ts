@@ -1,6 +1,6 @@
 import type { Amount } from '../../src/money/amount.ts';
 import type { BudgetSpan } from '../../src/money/budget.ts';
-import { createBudgetComparison } from '../../src/money/budget-comparison.ts';
+import { createBudgetComparer } from '../../src/money/budget-comparison.ts';
 import { createOrderPricer } from '../../src/money/order-cost.ts';
 import { diffPrices } from '../../src/money/prices.ts';
 import { pickBudgetedItems } from '../../src/orders/order-budget.ts';
@@ -47,7 +47,7 @@ export async function startRig() {
   );
   const money = {
     priceOrder: createOrderPricer({ prices, now }),
-    compareBudgets: createBudgetComparison({
+    compareBudgets: createBudgetComparer({
       teamId: TEAM_ID,
       budgets: withTags(budgets, async () => tags),
       now,
@@ -101,7 +101,7 @@ export async function startRig() {
       const takes = pickBudgetedItems(order);
       const names = takes.items.map(({ name }) => name);
       const look = await money.compareBudgets(takes, money.priceOrder({ task, names, input }));
-      await rig.messages.recordShownExcess(orderId, look?.exceeded ?? []);
+      await rig.messages.recordShownOverruns(orderId, look?.exceeded ?? []);
     },
     /** Today's budgets: booked and reserved, in minor units. */
     async stands(): Promise<[booked: bigint, reserved: bigint][]> {

@@ -47,13 +47,13 @@ describe('the amount spent', () => {
       bought('b.example', '2026-07-04'),
     ]);
     expect(spend.total).toEqual({
-      names: 5,
-      unknown: 1,
+      nameCount: 5,
+      unpricedCount: 1,
       sums: [...eur(13_800), { currency: 'JPY', minor: 3_000 }],
     });
     expect(spend.byMonth).toEqual([
-      { key: '2026-06', names: 1, unknown: 0, sums: eur(1_800) },
-      { key: '2026-07', names: 4, unknown: 1, sums: [...eur(12_000), { currency: 'JPY', minor: 3_000 }] },
+      { key: '2026-06', nameCount: 1, unpricedCount: 0, sums: eur(1_800) },
+      { key: '2026-07', nameCount: 4, unpricedCount: 1, sums: [...eur(12_000), { currency: 'JPY', minor: 3_000 }] },
     ]);
     const sumsOf = (lines: readonly SpendLine[]) => lines.map(({ key, sums }) => [key, sums]);
     expect(sumsOf(spend.byTask)).toEqual([
@@ -93,10 +93,10 @@ describe('the amount spent', () => {
         expect([...byTag, ...byMandate]).toEqual([]);
         // Optional charges without a price on the list are left out.
         const counted = all.filter(({ task }) => !['owner-change', 'authcode'].includes(task));
-        expect(total.names).toBe(counted.length);
+        expect(total.nameCount).toBe(counted.length);
         for (const lines of Object.values(lists)) {
-          expect(lines.reduce((sum, { names }) => sum + names, 0)).toBe(total.names);
-          expect(lines.reduce((sum, { unknown }) => sum + unknown, 0)).toBe(total.unknown);
+          expect(lines.reduce((sum, { nameCount }) => sum + nameCount, 0)).toBe(total.nameCount);
+          expect(lines.reduce((sum, { unpricedCount }) => sum + unpricedCount, 0)).toBe(total.unpricedCount);
           for (const { currency, minor } of total.sums) {
             const own = lines.flatMap(({ sums }) => sums.filter((sum) => sum.currency === currency));
             expect(own.reduce((sum, each) => sum + each.minor, 0)).toBe(minor);
@@ -116,7 +116,7 @@ test('names that the reader may not see count in the sums, but under no tag, zon
   const tags = new Map([['cafe.rest', ['brand']]]);
   const all = [bought('cafe.rest', '2026-07-01'), bought('bar.rest', '2026-07-02', { requesterId: 'U0BOB' })];
   const spend = calculateSpend(LIST, all, tags, ({ name }) => name === 'cafe.rest');
-  const keys = (lines: readonly SpendLine[]) => lines.map(({ key, names }) => [key, names]);
+  const keys = (lines: readonly SpendLine[]) => lines.map(({ key, nameCount }) => [key, nameCount]);
   expect(spend.total.sums).toEqual(eur(4_000));
   expect(keys(spend.byTask)).toEqual([['renew', 2]]);
   expect(keys(spend.byZone)).toEqual([
@@ -141,16 +141,16 @@ test('a name counts once in the line of each of its tags', () => {
     bought('no.rest', '2026-06-30'),
   ];
   expect(calculateSpend(LIST, all, tags).byTag).toEqual([
-    { key: 'brand', names: 1, unknown: 0, sums: eur(1_800) },
-    { key: 'shop', names: 2, unknown: 0, sums: eur(3_600) },
+    { key: 'brand', nameCount: 1, unpricedCount: 0, sums: eur(1_800) },
+    { key: 'shop', nameCount: 2, unpricedCount: 0, sums: eur(3_600) },
   ]);
 });
 
 test('an optional charge counts with its price on the list, and not at all without one', () => {
   const all = [bought('cafe.rest', '2026-06-30', { task: 'authcode' })];
-  expect(calculateSpend(LIST, all).total).toEqual({ names: 0, unknown: 0, sums: [] });
+  expect(calculateSpend(LIST, all).total).toEqual({ nameCount: 0, unpricedCount: 0, sums: [] });
   const list = [...LIST, price({ task: 'authcode', amount: { currency: 'EUR', minor: 500 } })];
-  expect(calculateSpend(list, all).total).toEqual({ names: 1, unknown: 0, sums: eur(500) });
+  expect(calculateSpend(list, all).total).toEqual({ nameCount: 1, unpricedCount: 0, sums: eur(500) });
 });
 
 test('the forecast lists every month with its number of names', () => {
@@ -161,9 +161,9 @@ test('the forecast lists every month with its number of names', () => {
     { month: '2028-01', zone: 'rest', count: 9 },
   ];
   expect(forecastRenewals(LIST, counts, ['2026-12', '2027-01', '2027-02'], '2026-11-22')).toEqual([
-    { key: '2026-12', names: 5, unknown: 2, sums: eur(6_000) },
-    { key: '2027-01', names: 0, unknown: 0, sums: [] },
-    { key: '2027-02', names: 1, unknown: 0, sums: [{ currency: 'JPY', minor: 3_000 }] },
+    { key: '2026-12', nameCount: 5, unpricedCount: 2, sums: eur(6_000) },
+    { key: '2027-01', nameCount: 0, unpricedCount: 0, sums: [] },
+    { key: '2027-02', nameCount: 1, unpricedCount: 0, sums: [{ currency: 'JPY', minor: 3_000 }] },
   ]);
 });
 

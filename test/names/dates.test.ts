@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest';
 import {
   addYears,
   computeStaleLimit,
-  type DateDoubt,
   hasNewExpiry,
   isDateless,
   isSameExpiry,
   isWhoisDue,
   type NameDates,
   UNKNOWN_DATES,
+  type UnreliableDateReason,
   updateDatesAfterLookup,
   updateDatesAfterOrder,
   updateDatesAfterWhois,
@@ -157,7 +157,7 @@ describe('after a registry lookup', () => {
     });
   });
 
-  test.each<[RegistryLookup['result'], DateDoubt]>([
+  test.each<[RegistryLookup['result'], UnreliableDateReason]>([
     [{ kind: 'not_registered', server: 'rdap.example' }, { code: 'not_registered' }],
     [
       { kind: 'failed', problem: { code: 'busy', detail: '429' } },

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { findDangers, findFaults, isHealthLookupDue } from '../../src/names/delegation-health.ts';
-import { ABSENT, createFact, createUnseenFact, type Facts } from '../../src/names/facts.ts';
+import { ABSENT, createFact, createUnknownFact, type Facts } from '../../src/names/facts.ts';
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
-import { NO_DELEGATION } from '../../src/names/observe-delegation.ts';
+import { NO_FAULTS } from '../../src/names/observe-delegation.ts';
 import type { KnownChange } from '../../src/names/unexplained-changes.ts';
 
 const HOUR = 3_600_000;
 const HOSTS = ['ns1.host.example', 'ns2.host.example'];
 const at = (hours: number) => new Date(Date.UTC(2026, 10, 22) + hours * HOUR);
-const HEALTHY: Facts = { ...NO_DELEGATION, parent_nameservers: createFact(HOSTS) };
+const HEALTHY: Facts = { ...NO_FAULTS, parent_nameservers: createFact(HOSTS) };
 
 /** The history after lookups at these hours. */
 function historyAfter(...looks: readonly (readonly [hours: number, facts: Facts])[]): NameHistory {
@@ -20,7 +20,7 @@ function historyAfter(...looks: readonly (readonly [hours: number, facts: Facts]
   );
 }
 const kindsOf = (history: NameHistory, known: readonly KnownChange[] = []) =>
-  findDangers(history, known).found.map(({ change }) => change.kind);
+  findDangers(history, known).newDangers.map(({ change }) => change.kind);
 
 describe('a delegation', () => {
   test('has its faults, the most dangerous first, and a fault stays until a lookup shows otherwise', () => {
@@ -32,7 +32,7 @@ describe('a delegation', () => {
           registrable_domains: createFact(['host.example']),
         },
       ],
-      [24, { silent_nameservers: ABSENT, registrable_domains: createUnseenFact('registry_unavailable') }],
+      [24, { silent_nameservers: ABSENT, registrable_domains: createUnknownFact('registry_unavailable') }],
     );
     expect(findFaults(history)).toEqual([
       { code: 'registrable', about: ['host.example'] },
@@ -52,9 +52,9 @@ describe('a delegation', () => {
     const history = historyAfter([0, {}]);
     expect(isHealthLookupDue(history, at(4))).toBe(false);
     expect(isHealthLookupDue(history, at(19))).toBe(true);
-    expect(isHealthLookupDue(historyAfter([0, { unfit_ds: createUnseenFact('not_published') }]), at(4))).toBe(
-      true,
-    );
+    expect(
+      isHealthLookupDue(historyAfter([0, { unfit_ds: createUnknownFact('not_published') }]), at(4)),
+    ).toBe(true);
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { checkConfirmation, findProofOrHint, getRegistrySendTime } from '../../src/names/order-evidence.ts';
+import { checkConfirmation, findProofOrHint, getLiveSendTime } from '../../src/names/order-evidence.ts';
 import type { RegistrySighting } from '../../src/names/ports.ts';
 import type { Registration, RegistryLookup } from '../../src/names/registry-record.ts';
 import type { OrderTaskName } from '../../src/orders/order.ts';
@@ -82,7 +82,7 @@ describe('a renewal', () => {
   test.each<[string, Partial<Omit<Look, 'task'>>, RegExp]>([
     [
       'came over plain http',
-      { result: { ...found, isSecure: false } },
+      { result: { ...found, usedHttps: false } },
       /shows the expiry date 20 Jun 2029.*plain HTTP/,
     ],
     [
@@ -172,7 +172,7 @@ describe('a registration', () => {
     ['a day later', { registeredAt: inDays(1) }, /registration on 15 Jun 2027/],
     [
       'plain http',
-      { isSecure: false },
+      { usedHttps: false },
       /with the requested nameservers\. The record came over plain HTTP\.$/,
     ],
   ])('is not proved by a record with %s', (_what, more, hint) => {
@@ -231,7 +231,7 @@ test.each<[string, Look]>([
 test('unsent orders, and those of the demo system, aren’t looked up', () => {
   const order = (context: number) =>
     ({ account: { id: 'a', login: 'alice', method: 'password', context } }) as const;
-  expect(getRegistrySendTime(order(4), { sentAt: SENT })).toEqual(SENT);
-  expect(getRegistrySendTime(order(4), { sentAt: undefined })).toBeUndefined();
-  expect(getRegistrySendTime(order(1), { sentAt: SENT })).toBeUndefined();
+  expect(getLiveSendTime(order(4), { sentAt: SENT })).toEqual(SENT);
+  expect(getLiveSendTime(order(4), { sentAt: undefined })).toBeUndefined();
+  expect(getLiveSendTime(order(1), { sentAt: SENT })).toBeUndefined();
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { findFormerNameServers } from '../../src/names/former-nameservers.ts';
+import { findPreviousNameServers } from '../../src/names/former-nameservers.ts';
 import type { FactHistory, KnownValue, NameHistory } from '../../src/names/history.ts';
 import { newOrder } from '../orders/sample.ts';
 
@@ -42,7 +42,7 @@ test.each<[what: string, history: NameHistory, nameServers: readonly string[]]>(
     ['ns.request.example'],
   ],
 ])('undoing requests the nameservers %s', (_what, history, nameServers) => {
-  expect(findFormerNameServers(sentOrder(), history, ['ns.request.example'])).toEqual({
+  expect(findPreviousNameServers(sentOrder(), history, ['ns.request.example'])).toEqual({
     kind: 'known',
     nameServers,
   });
@@ -50,7 +50,9 @@ test.each<[what: string, history: NameHistory, nameServers: readonly string[]]>(
 
 test('undoing is pointless if the order changed nothing, and impossible if the former nameservers are unknown', () => {
   const history = { parent_nameservers: seen([OLD, -48]) };
-  expect(findFormerNameServers(sentOrder([...OLD].reverse()), history, undefined)).toEqual({ kind: 'same' });
-  expect(findFormerNameServers(sentOrder(), {}, undefined)).toEqual({ kind: 'unknown' });
-  expect(findFormerNameServers(sentOrder(), undefined, [])).toEqual({ kind: 'unknown' });
+  expect(findPreviousNameServers(sentOrder([...OLD].reverse()), history, undefined)).toEqual({
+    kind: 'same',
+  });
+  expect(findPreviousNameServers(sentOrder(), {}, undefined)).toEqual({ kind: 'unknown' });
+  expect(findPreviousNameServers(sentOrder(), undefined, [])).toEqual({ kind: 'unknown' });
 });

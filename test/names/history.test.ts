@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createFact, createUnseenFact, type FactName, type FactValue } from '../../src/names/facts.ts';
+import { createFact, createUnknownFact, type FactName, type FactValue } from '../../src/names/facts.ts';
 import {
   collectRecentFacts,
   type FactChange,
@@ -20,7 +20,7 @@ function look(values: readonly string[], fact: FactName = 'mx', before: NameHist
   const changes: FactChange[] = [];
   for (const [n, value] of values.entries()) {
     const at = new Date(START + n * everyMs);
-    const looked = value === '?' ? createUnseenFact('timeout') : createFact(value === '' ? [] : [value]);
+    const looked = value === '?' ? createUnknownFact('timeout') : createFact(value === '' ? [] : [value]);
     const merged = mergeObservation(history, { name: 'cafe.rest', at, facts: { [fact]: looked } });
     history = merged.history;
     changes.push(...merged.changes);
@@ -169,7 +169,7 @@ describe('for every sequence of lookups', () => {
           name: 'cafe.rest',
           at: new Date(START + n * HOUR),
           facts: {
-            mx: value === '?' ? createUnseenFact('timeout') : createFact(value === '' ? [] : [value]),
+            mx: value === '?' ? createUnknownFact('timeout') : createFact(value === '' ? [] : [value]),
           },
         };
         const merged = mergeObservation(history, again);
@@ -215,7 +215,11 @@ describe('the facts at a time', () => {
       findNewValues(history, {
         name: 'cafe.rest',
         at: new Date(START + HOUR),
-        facts: { mx: createFact([value]), signatures: createFact([value]), spf: createUnseenFact('timeout') },
+        facts: {
+          mx: createFact([value]),
+          signatures: createFact([value]),
+          spf: createUnknownFact('timeout'),
+        },
       });
     expect([found('a'), found('b')]).toEqual([{}, { mx: ['b'] }]);
     expect([wasLookedUp(history, ['spf', 'mx']), wasLookedUp(history, ['spf'])]).toEqual([true, false]);

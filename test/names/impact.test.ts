@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { type Dependents, findDependents } from '../../src/names/dependents.ts';
-import { createFact, createUnseenFact, type Fact, type FactName, type Facts } from '../../src/names/facts.ts';
+import {
+  createFact,
+  createUnknownFact,
+  type Fact,
+  type FactName,
+  type Facts,
+} from '../../src/names/facts.ts';
 import {
   assessImpact,
   compareImpacts,
@@ -36,7 +42,7 @@ const READY: NameserverCheck = {
   host: 'ns1.new.example',
   state: 'authoritative',
   differences: [],
-  unseen: [],
+  uncomparedFacts: [],
   ds: 'unsigned',
 };
 
@@ -89,9 +95,9 @@ describe('the use of a name', () => {
   test('is shown as unseen if it couldn’t be seen, never as safe', () => {
     const facts = {
       ...EMPTY,
-      mx: createUnseenFact('timeout'),
-      a: createUnseenFact('timeout'),
-      aaaa: createUnseenFact('refused'),
+      mx: createUnknownFact('timeout'),
+      a: createUnknownFact('timeout'),
+      aaaa: createUnknownFact('refused'),
     };
     const { items, isInUse } = impact('delete', { facts });
     expect(items).toEqual([
@@ -178,7 +184,7 @@ describe('new nameservers', () => {
     [{ ds: 'mismatch' }, 'stops ds_does_not_fit', 'no'],
     [{ state: 'unseen' }, 'unseen new_nameservers_unseen', 'unknown'],
     [{ ds: 'unknown' }, 'unseen ds_unseen', 'unknown'],
-    [{ unseen: ['mx'] }, 'unseen records_unseen', 'yes'],
+    [{ uncomparedFacts: ['mx'] }, 'unseen records_unseen', 'yes'],
     [
       { differences: [{ fact: 'mx', now: ['10 a.example'], onNewServer: [] }] },
       'stops records_differ',
@@ -214,7 +220,7 @@ test('an unlocked name has a warning that it can be transferred away', () => {
   expect(told(impact('authcode', { facts: locked }).items)).toEqual([]);
   expect(told(impact('delete').items)).toEqual([]);
   expect(
-    told(impact('authcode', { facts: { ...EMPTY, statuses: createUnseenFact('not_published') } }).items),
+    told(impact('authcode', { facts: { ...EMPTY, statuses: createUnknownFact('not_published') } }).items),
   ).toEqual(['unseen unseen']);
 });
 
@@ -236,7 +242,7 @@ describe('the name must be typed again', () => {
 
 describe('between the request and the approval', () => {
   test('new, gone and changed findings are reported', () => {
-    const asked = impact('delete', { facts: { ...IN_USE, aaaa: createUnseenFact('timeout') } });
+    const asked = impact('delete', { facts: { ...IN_USE, aaaa: createUnknownFact('timeout') } });
     const facts = { ...EMPTY, mx: createFact(['10 other.example']), ds: createFact(['1 13 2 ab']) };
     const now = impact('delete', { facts });
     expect(compareImpacts(asked, now)).toEqual({
@@ -265,11 +271,11 @@ describe('changes that need another approval', () => {
 
   test.each<[string, Facts, Facts, boolean]>([
     ['mail that has appeared', EMPTY, { ...EMPTY, mx: createFact(['10 mail.example']) }, true],
-    ['what can be seen no longer', EMPTY, { ...EMPTY, mx: createUnseenFact('timeout') }, true],
+    ['what can be seen no longer', EMPTY, { ...EMPTY, mx: createUnknownFact('timeout') }, true],
     [
       'something else that can be seen no longer',
-      { ...EMPTY, a: createUnseenFact('timeout') },
-      { ...EMPTY, a: createUnseenFact('timeout'), mx: createUnseenFact('timeout') },
+      { ...EMPTY, a: createUnknownFact('timeout') },
+      { ...EMPTY, a: createUnknownFact('timeout'), mx: createUnknownFact('timeout') },
       true,
     ],
     ['nothing new', IN_USE, IN_USE, false],
@@ -286,8 +292,8 @@ describe('changes that need another approval', () => {
     ],
     [
       'the same that cannot be seen, for another reason',
-      { ...EMPTY, mx: createUnseenFact('timeout') },
-      { ...EMPTY, mx: createUnseenFact('refused') },
+      { ...EMPTY, mx: createUnknownFact('timeout') },
+      { ...EMPTY, mx: createUnknownFact('refused') },
       false,
     ],
     ['what is only worth a note', EMPTY, { ...EMPTY, ds: createFact(['1 13 2 ab']) }, false],
@@ -309,7 +315,7 @@ describe('changes that need another approval', () => {
 
 describe('earlier findings', () => {
   test('warn about what isn’t seen now, and never replace what is seen', () => {
-    const unseenMail = { ...EMPTY, mx: createUnseenFact('timeout') };
+    const unseenMail = { ...EMPTY, mx: createUnknownFact('timeout') };
     const warned = impact('delete', { facts: unseenMail, earlierFacts: IN_USE });
     expect(told(warned.items)).toEqual(['stops mail', 'unseen unseen']);
     expect(warned.isInUse).toBe('yes');
@@ -333,7 +339,7 @@ describe('earlier findings', () => {
 describe('for all facts', () => {
   const fact: fc.Arbitrary<Fact> = fc.oneof(
     fc.constant(NONE),
-    fc.constantFrom(createUnseenFact('timeout'), createUnseenFact('refused')),
+    fc.constantFrom(createUnknownFact('timeout'), createUnknownFact('refused')),
     fc.uniqueArray(fc.constantFrom('10 a.example', '0 .', '198.51.100.7'), { minLength: 1 }).map(createFact),
   );
   const facts = fc.record<Record<'a' | 'aaaa' | 'www_a' | 'www_aaaa' | 'mx' | 'ds', Fact>>({
@@ -348,7 +354,7 @@ describe('for all facts', () => {
     host: fc.constantFrom('ns1', 'ns2', 'ns3'),
     state: fc.constantFrom('authoritative', 'not_authoritative', 'no_answer', 'no_address', 'unseen'),
     differences: fc.constant([]),
-    unseen: fc.subarray<FactName>(['mx', 'a']),
+    uncomparedFacts: fc.subarray<FactName>(['mx', 'a']),
     ds: fc.constantFrom('match', 'mismatch', 'unknown', 'unsigned'),
   });
   const input: fc.Arbitrary<ImpactInput> = fc.record({
@@ -406,8 +412,8 @@ describe('for all facts', () => {
         expect(compareImpacts(before, before)).toEqual({ appeared: [], gone: [], changed: [] });
         const forth = compareImpacts(before, after);
         const back = compareImpacts(after, before);
-        expect(back.gone).toEqual(forth.appeared);
-        expect(back.appeared).toEqual(forth.gone);
+        expect(back.disappeared).toEqual(forth.appeared);
+        expect(back.appeared).toEqual(forth.disappeared);
         expect(back.changed.length).toBe(forth.changed.length);
       }),
     );

@@ -84,7 +84,7 @@ describe('an incident', () => {
       before: undefined,
       after: { name: NAME, state: 'open', openedAt: at(1) },
     });
-    expect(update?.added).toEqual(update?.after.changes);
+    expect(update?.addedChanges).toEqual(update?.after.changes);
   });
 
   test('has the removal of several locks as one change', () => {
@@ -100,7 +100,7 @@ describe('an incident', () => {
     const update = look(incident, [lock('a', 71)], 72);
     expect(update).toMatchObject({ before: { id: incident.id }, after: { id: incident.id, state: 'open' } });
     expect(kinds(update?.after)).toEqual(['nameservers', 'lock']);
-    expect(update?.added.map(({ kind }) => kind)).toEqual(['lock']);
+    expect(update?.addedChanges.map(({ kind }) => kind)).toEqual(['lock']);
     const later = look(incident, [lock('a', 73)], 73);
     expect(later?.before).toBeUndefined();
     expect(kinds(later?.after)).toEqual(['lock']);
@@ -284,7 +284,7 @@ describe('an incident is over', () => {
     ],
   ])('only by the way back, not by other changes: %s', (_, original, change, isReversal) => {
     const update = look(opened(original), [change], 5);
-    expect(update?.added ?? []).toHaveLength(isReversal ? 0 : 1);
+    expect(update?.addedChanges ?? []).toHaveLength(isReversal ? 0 : 1);
   });
 
   test('each on its own if two are open, and the way back of the older one never joins the other', () => {

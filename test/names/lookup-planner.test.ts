@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { createFact } from '../../src/names/facts.ts';
 import { mergeObservation } from '../../src/names/history.ts';
 import {
+  checkPendingChanges,
   createLookupPlanner,
-  findPendingChanges,
   isUrgent,
   type LookupKind,
   type ScheduledName,
@@ -70,12 +70,12 @@ test('a name is changing by its statuses, including those seen once', () => {
     facts: { statuses: createFact(['active', status]) },
   });
   const quiet = mergeObservation({}, look(0, 'client transfer prohibited')).history;
-  expect(findPendingChanges(quiet)).toEqual({ isChanging: false, hasUnconfirmedChange: false });
+  expect(checkPendingChanges(quiet)).toEqual({ isChanging: false, hasUnconfirmedChange: false });
   const once = mergeObservation(quiet, look(1, 'pending transfer')).history;
-  expect(findPendingChanges(once)).toEqual({ isChanging: true, hasUnconfirmedChange: true });
+  expect(checkPendingChanges(once)).toEqual({ isChanging: true, hasUnconfirmedChange: true });
   const twice = mergeObservation(once, look(2, 'pending transfer')).history;
-  expect(findPendingChanges(twice)).toEqual({ isChanging: true, hasUnconfirmedChange: false });
-  expect(isUrgent({ ...QUIET, ...findPendingChanges(twice) }, NOW)).toBe(true);
+  expect(checkPendingChanges(twice)).toEqual({ isChanging: true, hasUnconfirmedChange: false });
+  expect(isUrgent({ ...QUIET, ...checkPendingChanges(twice) }, NOW)).toBe(true);
   expect(isUrgent(QUIET, NOW)).toBe(false);
 });
 

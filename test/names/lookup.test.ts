@@ -24,7 +24,7 @@ const CHANGE = {
 };
 const INCIDENT: Incident = {
   ...{ id: 'i1', name: NAME, version: 1, state: 'open', openedAt: NOW, changes: [CHANGE], overAt: undefined },
-  ...{ proposed: undefined, explained: undefined, raisedBy: undefined, channelId: undefined },
+  ...{ proposedExplanation: undefined, explanation: undefined, raisedBy: undefined, channelId: undefined },
 };
 const NO_RESULTS = {
   dns: undefined,

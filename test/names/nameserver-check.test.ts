@@ -30,7 +30,7 @@ async function check(dns: SandboxDns, hosts: readonly string[] = ['ns1.new.examp
     now,
   );
   const { facts } = await observer.observe('cafe.rest');
-  return checkNameservers(client, { name: 'cafe.rest', current: { ...facts, ...more } }, hosts);
+  return checkNameservers(client, { name: 'cafe.rest', currentFacts: { ...facts, ...more } }, hosts);
 }
 
 describe('new nameservers', () => {
@@ -78,7 +78,7 @@ describe('new nameservers', () => {
     dns.faults.set({ kind: 'silence', match: { server: 'ns1.new.example' } });
     const [found] = await check(dns);
     expect(found).toMatchObject({ state: 'no_answer', differences: [], ds: 'unknown' });
-    expect(found?.unseen).toHaveLength(8);
+    expect(found?.uncomparedFacts).toHaveLength(8);
   });
 
   test('without an address differ from those whose address can’t be seen', async () => {
@@ -96,7 +96,7 @@ describe('new nameservers', () => {
     const dns = await arrange();
     dns.world.serve('cafe.rest', ['ns1.new.example'], []);
     const [found] = await check(dns, ['ns1.new.example'], { mx: { state: 'unseen', reason: 'timeout' } });
-    expect(found?.unseen).toEqual(['mx']);
+    expect(found?.uncomparedFacts).toEqual(['mx']);
     expect(found?.differences.map(({ fact }) => fact)).toEqual(['a', 'www_a', 'spf']);
   });
 });

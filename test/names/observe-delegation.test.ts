@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { createFact, createUnseenFact } from '../../src/names/facts.ts';
+import { createFact, createUnknownFact } from '../../src/names/facts.ts';
 import { createLookupPlanner } from '../../src/names/lookup-planner.ts';
-import { createDelegationObserver, NO_DELEGATION } from '../../src/names/observe-delegation.ts';
+import { createDelegationObserver, NO_FAULTS } from '../../src/names/observe-delegation.ts';
 import type { RdapAnswer } from '../../src/registry/rdap/client.ts';
 import { clientFor, serveName, startDns } from '../registry/dns/sandbox-dns.ts';
 
@@ -44,13 +44,13 @@ async function arrange(
 describe('the servers of a delegation', () => {
   test('that all answer for the name have no fault', async () => {
     const { look } = await arrange();
-    expect(await look()).toEqual(NO_DELEGATION);
+    expect(await look()).toEqual(NO_FAULTS);
   });
 
   test('that do not know the name are lame', async () => {
     const { dns, look } = await arrange();
     dns.world.drop('cafe.rest', ['ns2.host.example']);
-    expect(await look()).toEqual({ ...NO_DELEGATION, lame_nameservers: createFact(['ns2.host.example']) });
+    expect(await look()).toEqual({ ...NO_FAULTS, lame_nameservers: createFact(['ns2.host.example']) });
   });
 
   test('without a response are silent, which is not lame', async () => {
@@ -112,8 +112,8 @@ describe('the domain of a nameserver', () => {
   ])('at a registry that %s is unseen, and never free', async (_case, record) => {
     const { look } = await arrange(record);
     expect(await look()).toMatchObject({
-      registrable_domains: createUnseenFact('registry_unavailable'),
-      ending_domains: createUnseenFact('registry_unavailable'),
+      registrable_domains: createUnknownFact('registry_unavailable'),
+      ending_domains: createUnknownFact('registry_unavailable'),
     });
   });
 });

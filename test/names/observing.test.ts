@@ -4,11 +4,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createWatchedDomain } from '../../src/expiry/newly-watched.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { findDependents } from '../../src/names/dependents.ts';
-import { createFact, createUnseenFact, type Facts } from '../../src/names/facts.ts';
+import { createFact, createUnknownFact, type Facts } from '../../src/names/facts.ts';
 import { confirmTransfer, lookUpName, saveParentLookup } from '../../src/names/lookup.ts';
 import { createLookupPlanner } from '../../src/names/lookup-planner.ts';
 import { createDnsObserver } from '../../src/names/observe.ts';
-import { NO_DELEGATION } from '../../src/names/observe-delegation.ts';
+import { NO_FAULTS } from '../../src/names/observe-delegation.ts';
 import type { NameRecord, NameRecordStore } from '../../src/names/ports.ts';
 import type { NameOrder } from '../../src/names/unexplained-changes.ts';
 import type { Order } from '../../src/orders/order.ts';
@@ -263,7 +263,7 @@ async function arrange(
     observer: createDnsObserver(
       client,
       createParentZones(client, now),
-      async () => createUnseenFact('no_tls'),
+      async () => createUnknownFact('no_tls'),
       now,
     ),
     observeDelegation: async () => ({}),
@@ -352,16 +352,16 @@ describe('a look', () => {
     const looksAt = (facts: Facts) =>
       lookUpName(namesContextWith({ ...t.deps, observeDelegation: async () => facts }), NAME, never);
     const neverSeen = {
-      registrable_domains: createUnseenFact('registry_unavailable'),
-      unfit_ds: createUnseenFact('not_published'),
+      registrable_domains: createUnknownFact('registry_unavailable'),
+      unfit_ds: createUnknownFact('not_published'),
     };
-    await looksAt({ ...NO_DELEGATION, ...neverSeen });
+    await looksAt({ ...NO_FAULTS, ...neverSeen });
     const before = now();
     nowMs += DAY_MS;
     const hosts = createFact(['ns1.host.example']);
-    await looksAt({ ...NO_DELEGATION, ...neverSeen, silent_nameservers: hosts });
+    await looksAt({ ...NO_FAULTS, ...neverSeen, silent_nameservers: hosts });
     nowMs += DAY_MS;
-    await looksAt({ ...NO_DELEGATION, ...neverSeen, silent_nameservers: hosts });
+    await looksAt({ ...NO_FAULTS, ...neverSeen, silent_nameservers: hosts });
     expect(await store.listNewFaults(before, new Date(START + DAY_MS)), 'one look').toEqual([]);
     expect(await store.listNewFaults(new Date(START + DAY_MS), now())).toEqual([
       { name: NAME, faults: ['lame'] },

@@ -70,7 +70,7 @@ describe('nameservers', () => {
   });
 
   test.each<[string, Partial<ProofInput>]>([
-    ['over plain http', { record: { ...done, isSecure: false } }],
+    ['over plain http', { record: { ...done, usedHttps: false } }],
     ['with one missing', { record: { ...done, nameServers: NEW.slice(1) } }],
     ['when nobody looked before', { record: done, history: {} }],
     ['when the previous lookup was weeks ago', { record: done, sentAt: hours(12 * 24) }],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createLog } from '../../src/lib/log.ts';
-import { ABSENT, createFact, createUnseenFact, DNS_FACTS, type Facts } from '../../src/names/facts.ts';
+import { ABSENT, createFact, createUnknownFact, DNS_FACTS, type Facts } from '../../src/names/facts.ts';
 import type { NameHistory } from '../../src/names/history.ts';
 import { listFindingKeys } from '../../src/names/impact.ts';
 import { createImpacts } from '../../src/names/order-impact.ts';
@@ -120,7 +120,7 @@ describe('an approval', () => {
     await showCard();
     const results: string[] = [];
     for (const failing of ['a', 'mx', 'www_a', 'aaaa', 'mx', 'www_aaaa', 'a', 'mx'] as const) {
-      state.facts = { ...BOTH, [failing]: createUnseenFact('timeout') };
+      state.facts = { ...BOTH, [failing]: createUnknownFact('timeout') };
       results.push(await press());
     }
     // The website and the mail servers are one finding each.

@@ -15,8 +15,8 @@ const change: IncidentChange = {
 const incident = (id: string, changes: number): Incident => ({
   ...{ id, name: 'cafe.rest', version: 1, state: 'open', openedAt: at(2) },
   ...{
-    proposed: undefined,
-    explained: undefined,
+    proposedExplanation: undefined,
+    explanation: undefined,
     raisedBy: undefined,
     overAt: undefined,
     channelId: undefined,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ABSENT, createFact, createUnseenFact, type Facts } from '../../src/names/facts.ts';
+import { ABSENT, createFact, createUnknownFact, type Facts } from '../../src/names/facts.ts';
 import { mergeMajority } from '../../src/names/history.ts';
 import {
   findMajority,
@@ -16,7 +16,7 @@ const said = (hosts: readonly string[], ds: readonly string[] = []): Facts => ({
   ds: createFact(ds),
 });
 const look = (minute: number, facts: Facts) => ({ name: 'cafe.rest', at: at(minute), facts });
-const SILENT: Facts = { parent_nameservers: createUnseenFact('timeout'), ds: createUnseenFact('timeout') };
+const SILENT: Facts = { parent_nameservers: createUnknownFact('timeout'), ds: createUnknownFact('timeout') };
 
 describe('the answer of a parent zone’s server', () => {
   test('is the same in any order and case', () => {
@@ -28,11 +28,11 @@ describe('the answer of a parent zone’s server', () => {
   test('is absence only if the zone says so', () => {
     expect(toDelegationFacts({ kind: 'not_delegated' })).toEqual({ parent_nameservers: ABSENT, ds: ABSENT });
     expect(toDelegationFacts({ kind: 'unanswered', failure: 'refused' })).toEqual({
-      parent_nameservers: createUnseenFact('refused'),
-      ds: createUnseenFact('refused'),
+      parent_nameservers: createUnknownFact('refused'),
+      ds: createUnknownFact('refused'),
     });
     expect(toDelegationFacts({ kind: 'delegated', nameServers: OURS, ds: undefined }).ds).toEqual(
-      createUnseenFact('not_published'),
+      createUnknownFact('not_published'),
     );
   });
 });
@@ -78,9 +78,9 @@ describe('the servers of a zone', () => {
 
   test.each([
     ['one of three is poisoned', [said(THIEF), said(OURS), said(OURS)], createFact(OURS)],
-    ['two disagree', [said(THIEF), said(OURS)], createUnseenFact('servers_disagree')],
-    ['one answers and the others are silent', [said(THIEF), SILENT, SILENT], createUnseenFact('timeout')],
-    ['none answers', [SILENT, SILENT], createUnseenFact('timeout')],
+    ['two disagree', [said(THIEF), said(OURS)], createUnknownFact('servers_disagree')],
+    ['one answers and the others are silent', [said(THIEF), SILENT, SILENT], createUnknownFact('timeout')],
+    ['none answers', [SILENT, SILENT], createUnknownFact('timeout')],
   ] as const)('change nothing if %s', (_case, answers, nameservers) => {
     expect(findMajority(answers).parent_nameservers).toEqual(nameservers);
   });

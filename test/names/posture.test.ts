@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { createFact, createUnseenFact, type Facts } from '../../src/names/facts.ts';
+import { createFact, createUnknownFact, type Facts } from '../../src/names/facts.ts';
 import { matchesFindings, parseFilter } from '../../src/names/filter.ts';
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
-import { NO_DELEGATION } from '../../src/names/observe-delegation.ts';
+import { NO_FAULTS } from '../../src/names/observe-delegation.ts';
 import {
   type AssessedName,
   assessName,
   assessPosture,
-  countChanges,
+  countFindingChanges,
   type FindingCode,
-  PARTS,
+  LOOKUP_PARTS,
   type Posture,
   summarizePosture,
 } from '../../src/names/posture.ts';
@@ -21,7 +21,7 @@ const HOSTS = ['ns1.host.example', 'ns2.host.example'];
 
 /** A name that lacks nothing. */
 const SOUND: Facts = {
-  ...NO_DELEGATION,
+  ...NO_FAULTS,
   registration: createFact(['registered']),
   statuses: createFact(['client transfer prohibited']),
   parent_nameservers: createFact(HOSTS),
@@ -164,21 +164,21 @@ describe('a name', () => {
   });
 
   test.each([
-    ['was never looked up', undefined, [...PARTS]],
+    ['was never looked up', undefined, [...LOOKUP_PARTS]],
     ['is seen whole', SOUND, []],
-    ['shows no statuses', { ...SOUND, statuses: createUnseenFact('not_published') }, ['registry']],
+    ['shows no statuses', { ...SOUND, statuses: createUnknownFact('not_published') }, ['registry']],
     ['has a silent server', { ...SOUND, silent_nameservers: createFact(HOSTS.slice(1)) }, ['delegation']],
     [
       'has a delegation seen in part',
-      { ...SOUND, registrable_domains: createUnseenFact('timeout') },
+      { ...SOUND, registrable_domains: createUnknownFact('timeout') },
       ['delegation'],
     ],
-    ['has an unknown DS', { ...SOUND, ds: createUnseenFact('server_failure') }, ['dnssec']],
+    ['has an unknown DS', { ...SOUND, ds: createUnknownFact('server_failure') }, ['dnssec']],
     ['is signed, by signatures never read', NEVER_SIGNED, ['dnssec']],
-    ['has no signature', { ...SOUND, signatures: createUnseenFact('unsigned_answer') }, ['dnssec']],
+    ['has no signature', { ...SOUND, signatures: createUnknownFact('unsigned_answer') }, ['dnssec']],
     ['isn’t signed', { ...NEVER_SIGNED, ds: createFact([]) }, []],
-    ['has no TLS', { ...SOUND, certificate: createUnseenFact('no_tls') }, ['certificate']],
-    ['has unknown mail servers', { ...SOUND, mx: createUnseenFact('timeout') }, ['dns']],
+    ['has no TLS', { ...SOUND, certificate: createUnknownFact('no_tls') }, ['certificate']],
+    ['has unknown mail servers', { ...SOUND, mx: createUnknownFact('timeout') }, ['dns']],
   ] as const)('that %s', (_case, facts, parts) => {
     const posture = facts && posed(historyOf([0, facts]), START, undefined);
     const { unseen: missing } = assessName(nameWith({ posture }), at(1));
@@ -204,13 +204,13 @@ describe('a name', () => {
     const partsAt = (days: number) => assessName(nameWith(), at(days)).unseen.map(({ part }) => part);
     expect(partsAt(1.9)).toEqual([]);
     expect(partsAt(2)).toEqual(['delegation', 'dnssec', 'dns', 'certificate']);
-    expect(partsAt(15)).toEqual([...PARTS]);
+    expect(partsAt(15)).toEqual([...LOOKUP_PARTS]);
   });
 
   test('keeps what was found while it isn’t seen', () => {
     const history = historyOf(
       [0, { ...SOUND, ds: createFact([]) }],
-      [1, { ds: createUnseenFact('timeout') }],
+      [1, { ds: createUnknownFact('timeout') }],
     );
     const name = nameWith({ posture: posed(history, at(1), undefined) });
     expect(assessName(name, at(1))).toMatchObject({
@@ -273,7 +273,7 @@ test('a problem that a worse one replaced isn’t fixed, and notes don’t count
     { began: ['expired', 'unlocked', 'no_caa'], ended: ['expires_soon', 'unsigned'], names: 2 },
     { began: ['unlocked'], ended: ['expires_soon', 'lame'], names: 3 },
   ] as const;
-  expect(countChanges(changes)).toEqual({
+  expect(countFindingChanges(changes)).toEqual({
     new: [
       { code: 'expired', names: 2 },
       { code: 'unlocked', names: 5 },

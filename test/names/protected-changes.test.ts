@@ -24,7 +24,7 @@ interface World {
 
 const INCIDENT: Incident = {
   ...{ id: 'i1', name: NAME, version: 1, state: 'open', openedAt: START, changes: [], overAt: undefined },
-  ...{ proposed: undefined, explained: undefined, raisedBy: undefined, channelId: undefined },
+  ...{ proposedExplanation: undefined, explanation: undefined, raisedBy: undefined, channelId: undefined },
 };
 const PROPOSED = {
   ...({ id: 'p1', hash: '', confirmations: [], endedBy: undefined, version: 1, state: 'proposed' } as const),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type RegistryLookup, readRegistryAnswer } from '../../src/names/registry-record.ts';
+import { parseRegistryAnswer, type RegistryLookup } from '../../src/names/registry-record.ts';
 import fc from '../support/properties.ts';
 
 const full = {
@@ -40,7 +40,7 @@ const AT = new Date('2026-11-22T00:00:00Z');
 
 function resultOf(body: unknown, name: string): RegistryLookup['result'] {
   const answer = { kind: 'answered', body, server: 'rdap.example', secure: true } as const;
-  return readRegistryAnswer(answer, name, AT).result;
+  return parseRegistryAnswer(answer, name, AT).result;
 }
 
 /** The registration in a record; otherwise why there is none. */

@@ -6,9 +6,9 @@ import {
   getFactValue,
   isSameValue,
   mergeSameValue,
-  createUnseenFact as notSeen,
+  createUnknownFact as notSeen,
 } from '../../src/names/facts.ts';
-import { createEmptyLookup, readRegistryAnswer } from '../../src/names/registry-record.ts';
+import { createFailedLookup, parseRegistryAnswer } from '../../src/names/registry-record.ts';
 import fc from '../support/properties.ts';
 
 const AT = new Date('2026-11-22T00:00:00Z');
@@ -52,7 +52,7 @@ function factsOf(body: unknown, delegation?: Fact) {
     body === undefined
       ? ({ kind: 'not_found', ...origin } as const)
       : ({ kind: 'answered', body, ...origin } as const);
-  return readRegistryAnswer(answer, 'cafe.rest', AT, delegation).facts;
+  return parseRegistryAnswer(answer, 'cafe.rest', AT, delegation).facts;
 }
 
 function ownerOf(registrant: unknown, more: object = {}) {
@@ -135,7 +135,7 @@ describe('a record', () => {
   });
 
   test('that is unreadable says nothing', () => {
-    const unavailable = createEmptyLookup('cafe.rest', AT, { code: 'busy' }).facts;
+    const unavailable = createFailedLookup('cafe.rest', AT, { code: 'busy' }).facts;
     expect(factsOf({ ...RECORD, ldhName: 'other.rest' })).toEqual(unavailable);
     expect(factsOf({ errorCode: 500 })).toEqual(unavailable);
     expect(unavailable.registration).toEqual({ state: 'unseen', reason: 'registry_unavailable' });

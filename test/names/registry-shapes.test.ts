@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { isSameValue } from '../../src/names/facts.ts';
-import { readRegistryAnswer } from '../../src/names/registry-record.ts';
+import { parseRegistryAnswer } from '../../src/names/registry-record.ts';
 import {
   findRegistryLocks,
   isLock,
@@ -16,7 +16,7 @@ describe('a record is read fact by fact', () => {
   test.each(REGISTRY_SHAPES)('$registry', ({ record, reads }) => {
     const body: unknown = JSON.parse(JSON.stringify(record));
     const answer = { kind: 'answered', body, server: 'rdap.example', secure: true } as const;
-    const { facts, result } = readRegistryAnswer(answer, 'cafe.rest', AT);
+    const { facts, result } = parseRegistryAnswer(answer, 'cafe.rest', AT);
     expect(result.kind, 'no fact costs the record').toBe('registered');
     const read = Object.fromEntries(
       Object.keys(reads).map((name) => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createFact, createUnseenFact, type Fact } from '../../src/names/facts.ts';
-import { getSignatureWarning, toSignaturesFact } from '../../src/names/signatures.ts';
+import { createFact, createUnknownFact, type Fact } from '../../src/names/facts.ts';
+import { getSignatureWarningTime, toSignaturesFact } from '../../src/names/signatures.ts';
 import fc from '../support/properties.ts';
 
 const AT = new Date('2026-11-22T00:00:00Z');
@@ -21,13 +21,13 @@ test.each([
   ['a signature that ended', [[signed(-300, -9)], [LONG]], ends(-9)],
   ['one that begins within a day', [[signed(23, 300)], [LONG]], ends(300)],
   ['one that begins in a day', [[signed(24, 300)], [LONG]], ends(300)],
-  ['none of no length', [[signed(-9, -9)], [LONG]], createUnseenFact('unsigned_answer')],
+  ['none of no length', [[signed(-9, -9)], [LONG]], createUnknownFact('unsigned_answer')],
   ['none that begins later', [[signed(25, 300), signed(-9, 200)], [LONG]], ends(200)],
-  ['none that ends before it begins', [[signed(-9, -10)], [LONG]], createUnseenFact('unsigned_answer')],
+  ['none that ends before it begins', [[signed(-9, -10)], [LONG]], createUnknownFact('unsigned_answer')],
   ['signatures of less than a week', [[LONG], [signed(-25, 25)]], ends(25, 'short')],
   ['one that lasts a week', [[LONG], [signed(-68, 100)]], ends(100)],
   ['the RRset to warn of first', [[signed(-900, 90)], [signed(-25, 25)]], ends(90)],
-  ['no RRset without a signature', [[LONG], []], createUnseenFact('unsigned_answer')],
+  ['no RRset without a signature', [[LONG], []], createUnknownFact('unsigned_answer')],
 ])('counts %s', (_case, found, fact) => {
   expect(toSignaturesFact(found, AT)).toEqual(fact);
 });
@@ -44,7 +44,7 @@ test.each<
   const at = (hours: number) => new Date(AT.getTime() + hours * HOUR * 1000);
   const value = [at(100).toISOString(), ...kind];
   const from = warnedFrom === undefined ? undefined : at(warnedFrom).getTime();
-  expect(getSignatureWarning({ value, firstSeen: at(firstSeen), lastSeen: at(lastSeen) })).toBe(from);
+  expect(getSignatureWarningTime({ value, firstSeen: at(firstSeen), lastSeen: at(lastSeen) })).toBe(from);
 });
 
 test('moments wrap around in 2106', () => {

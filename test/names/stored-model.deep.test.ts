@@ -111,7 +111,7 @@ async function arrange() {
           update.after,
           ...pure.incidents.filter(({ id }) => id !== update.after.id),
         ].toSorted((a, b) => b.openedAt.getTime() - a.openedAt.getTime());
-      pure.raised.push(...(update?.added ?? []).map(keyOf));
+      pure.raised.push(...(update?.addedChanges ?? []).map(keyOf));
     },
     stored: async () =>
       (await incidents.listForName(name, 1_000)).flatMap(({ changes }) => changes.map(keyOf)),

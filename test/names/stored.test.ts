@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { createFact, createUnseenFact, FACT_NAMES, type Fact, type FactName } from '../../src/names/facts.ts';
+import {
+  createFact,
+  createUnknownFact,
+  FACT_NAMES,
+  type Fact,
+  type FactName,
+} from '../../src/names/facts.ts';
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
 import { assessImpact, compareImpacts, IMPACT_TASKS } from '../../src/names/impact.ts';
 import type { NameserverCheck } from '../../src/names/nameserver-check.ts';
@@ -10,7 +16,7 @@ import fc from '../support/properties.ts';
 const START = new Date('2026-11-22T00:00:00Z');
 
 const fact: fc.Arbitrary<Fact> = fc.oneof(
-  fc.constantFrom(createUnseenFact('timeout'), createUnseenFact('not_published'), createFact([])),
+  fc.constantFrom(createUnknownFact('timeout'), createUnknownFact('not_published'), createFact([])),
   fc.array(fc.constantFrom('a', 'b', 'pending transfer'), { minLength: 1 }).map(createFact),
 );
 const looks = fc.array(fc.array(fc.tuple(fc.constantFrom<FactName>(...FACT_NAMES), fact)), { maxLength: 8 });
@@ -72,7 +78,7 @@ describe('an impact', () => {
     host: fc.constantFrom('ns1', 'ns2', 'ns3'),
     state: fc.constantFrom('authoritative', 'not_authoritative', 'no_answer', 'no_address', 'unseen'),
     differences: fc.constantFrom([], [{ fact: 'mx' as const, now: ['10 a.example'], onNewServer: [] }]),
-    unseen: fc.subarray<FactName>(['mx', 'a']),
+    uncomparedFacts: fc.subarray<FactName>(['mx', 'a']),
     ds: fc.constantFrom('match', 'mismatch', 'unknown', 'unsigned'),
   });
   const some = { count: 12, privateCount: 0, names: ['one.rest'] };

@@ -9,12 +9,12 @@ import {
 } from '@domain-steward/sandbox-service';
 import { request } from 'undici';
 import { afterEach, describe, expect, test } from 'vitest';
-import { createFact, createUnseenFact } from '../../src/names/facts.ts';
+import { createFact, createUnknownFact } from '../../src/names/facts.ts';
 import { collectRecentFacts, mergeObservation, type NameHistory } from '../../src/names/history.ts';
 import { assessImpact } from '../../src/names/impact.ts';
 import { checkNameservers } from '../../src/names/nameserver-check.ts';
 import { createDnsObserver } from '../../src/names/observe.ts';
-import { readRegistryAnswer } from '../../src/names/registry-record.ts';
+import { parseRegistryAnswer } from '../../src/names/registry-record.ts';
 import {
   explainChanges,
   type IncidentKind,
@@ -45,7 +45,7 @@ async function arrange(orders: readonly NameOrder[] = []) {
   const observer = createDnsObserver(
     client,
     createParentZones(client, () => new Date(now)),
-    () => Promise.resolve(createUnseenFact('no_tls')),
+    () => Promise.resolve(createUnknownFact('no_tls')),
     () => new Date(now),
   );
   const scene: StoryContext = { service, dns, name: NAME };
@@ -65,7 +65,7 @@ async function arrange(orders: readonly NameOrder[] = []) {
       statusCode === 404
         ? ({ kind: 'not_found', ...origin } as const)
         : ({ kind: 'answered', body: record, ...origin } as const);
-    const seenAtRegistry = readRegistryAnswer(answer, NAME, new Date(now));
+    const seenAtRegistry = parseRegistryAnswer(answer, NAME, new Date(now));
     const merged = mergeObservation(history, await observer.observe(NAME));
     const both = mergeObservation(merged.history, seenAtRegistry);
     const changes = [...merged.changes, ...both.changes];
@@ -120,7 +120,11 @@ describe('a botched move', () => {
   test('is predicted by querying the new nameservers', async () => {
     const { client, facts, play } = await arrange();
     await play([], 1);
-    const checks = await checkNameservers(client, { name: NAME, current: facts() }, order.nameServers ?? []);
+    const checks = await checkNameservers(
+      client,
+      { name: NAME, currentFacts: facts() },
+      order.nameServers ?? [],
+    );
     const dependents = { nameservers: NOBODY, mail: NOBODY, redirects: NOBODY };
     const impact = assessImpact({
       task: 'nameservers',

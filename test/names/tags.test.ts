@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseImport } from '../../src/names/details-import.ts';
+import { parseDetailsImport } from '../../src/names/details-import.ts';
 import { parseTags } from '../../src/names/portfolio.ts';
 
 test.each([
@@ -16,7 +16,9 @@ test.each([
   ['brand client-acme', ['brand', 'client-acme']],
   ['"brand, Client ACME"', ['brand', 'client-acme']],
 ])('a cell with the tags %s', async (cell, tags) => {
-  expect(await parseImport(`name,tags\ncafe.rest,${cell}\n`)).toMatchObject({ rows: [{ change: { tags } }] });
+  expect(await parseDetailsImport(`name,tags\ncafe.rest,${cell}\n`)).toMatchObject({
+    rows: [{ change: { tags } }],
+  });
 });
 
 test.each([
@@ -26,12 +28,12 @@ test.each([
   ['for  the shop', 'note', { note: 'for the shop' }],
 ])('cells with %j change %s alone', async (cell, columns, change) => {
   const cells = columns.split(',').map(() => cell);
-  const read = await parseImport(`name,${columns}\ncafe.rest,${cells.join()}\n`);
+  const read = await parseDetailsImport(`name,${columns}\ncafe.rest,${cells.join()}\n`);
   expect(read.ok && read.rows[0]?.change).toEqual(change);
 });
 
 test('a note has at most 500 characters', async () => {
-  const read = (length: number) => parseImport(`name,note\ncafe.rest,${'x'.repeat(length)}\n`);
+  const read = (length: number) => parseDetailsImport(`name,note\ncafe.rest,${'x'.repeat(length)}\n`);
   expect((await read(500)).ok).toBe(true);
   expect(await read(501)).toMatchObject({ issues: [{ code: 'long_note' }] });
 });

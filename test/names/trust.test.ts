@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createWatchedDomain } from '../../src/expiry/newly-watched.ts';
 import type { WatchedDomain } from '../../src/expiry/ports.ts';
-import { applySuccess } from '../../src/expiry/update-watch-list.ts';
+import { buildWatchListChange } from '../../src/expiry/update-watch-list.ts';
 import { updateDatesAfterLookup } from '../../src/names/dates.ts';
 import type { Registration } from '../../src/names/registry-record.ts';
 import {
@@ -30,7 +30,7 @@ function record(endsInDays: number, more: Partial<Registration> = {}): Registrat
     registrar: 'Ours Ltd',
     nameServers: [],
     statuses: ['active'],
-    isSecure: true,
+    usedHttps: true,
     ...more,
   };
 }
@@ -107,7 +107,7 @@ describe('a date that moves forward', () => {
 
   test('by a transfer that was requested here counts, once', () => {
     const order = newOrder(['cafe.rest'], { id: 'order-1', task: 'transfer', input: {} });
-    const asked = applySuccess(
+    const asked = buildWatchListChange(
       order,
       { name: 'cafe.rest', sentAt: inDays(1), answeredAt: inDays(1) },
       lookedUp(record(20)),

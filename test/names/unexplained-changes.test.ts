@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   createFact,
-  createUnseenFact,
+  createUnknownFact,
   FACT_NAMES,
   type Fact,
   type FactName,
@@ -660,11 +660,11 @@ test('a year of renewals, redaction and reordering raises nothing', () => {
         name.pass(DAY);
         const noise: { [Name in FactName]?: Fact } = {};
         if (roll() < 20) noise.owner = createFact(roll() < 50 ? ['org:1'] : ['fn:1']);
-        if (roll() < 20) noise.owner = createUnseenFact('not_published');
+        if (roll() < 20) noise.owner = createUnknownFact('not_published');
         if (roll() < 10) noise.registrar = createFact(['name:OURS.']);
-        if (roll() < 10) noise.registrar = createUnseenFact('registry_unavailable');
+        if (roll() < 10) noise.registrar = createUnknownFact('registry_unavailable');
         if (roll() < 10) noise.statuses = createFact((name.state.statuses ?? []).toReversed());
-        if (roll() < 10) noise.ds = createUnseenFact('timeout');
+        if (roll() < 10) noise.ds = createUnknownFact('timeout');
         // A stale answer now and then; never twice in a row, which would look like a change.
         if (day % 2 === 0 && roll() < 5) noise.nameservers = createFact(['old.a.example']);
         if (day % 2 === 0 && roll() < 5) noise.registration = createFact([]);
@@ -742,7 +742,7 @@ describe('a model: over every history', () => {
             name.pass(HOUR);
             name.look({
               registrar: createFact(['iana:5']),
-              ds: createUnseenFact('timeout'),
+              ds: createUnknownFact('timeout'),
               parent_nameservers: createFact(['x.example']),
             });
             continue;

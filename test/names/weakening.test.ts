@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { ActiveMandate } from '../../src/mandates/mandate.ts';
 import type { ChangedName } from '../../src/names/portfolio.ts';
 import {
-  createChangeClassifier,
+  createRequirementFinder,
   mergeAllRequirements,
   type Protection,
   separateChanges,
@@ -54,7 +54,7 @@ const tags = (before: readonly string[], after: readonly string[]): ChangedName 
 const unwatch = (before: readonly string[] = []): ChangedName => ({ ...tags(before, []), after: undefined });
 /** `2 of U0LEGAL,U0CFO signed` for each requirement; undefined if the change takes effect at once. */
 const needs = (change: ChangedName, given: Protection, by = 'U0ALICE') =>
-  createChangeClassifier(given)(change, by)?.map(
+  createRequirementFinder(given)(change, by)?.map(
     ({ needed, approvers, signed }) => `${needed} of ${approvers}${signed ? ' signed' : ''}`,
   );
 const LEGAL = ['2 of U0LEGAL,U0CFO signed'];

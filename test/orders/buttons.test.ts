@@ -4,7 +4,7 @@ import { checkConfirmation, confirmOrder, discardDraft } from '../../src/orders/
 import { decideReport } from '../../src/orders/delegation.ts';
 import { type Order, UNDO_HOURS } from '../../src/orders/order.ts';
 import type { EarlierFinding } from '../../src/orders/refusal.ts';
-import { decideNamesToRetry, isSameInput } from '../../src/orders/retry-button.ts';
+import { decideNamesToRetry, isForSameNames } from '../../src/orders/retry-button.ts';
 import { contextWith } from '../support/context.ts';
 import { NO_POLICY } from '../support/nothing-known.ts';
 import { newTeamSettings } from '../support/settings.ts';
@@ -94,5 +94,5 @@ test.each<[what: string, names: readonly string[], accountId: string, isSame: bo
     ...{ input: { names, period: '1' }, secret: undefined, reason: undefined, deliveryId: 'form:1' },
     account: { ...ALICE, id },
   };
-  expect(isSameInput(failed, typed, ['a.rest', 'b.rest'])).toBe(isSame);
+  expect(isForSameNames(failed, typed, ['a.rest', 'b.rest'])).toBe(isSame);
 });

@@ -2,15 +2,15 @@ import { describe, expect, test } from 'vitest';
 import {
   type BotSigner,
   buildCharter,
+  buildPreviousField,
   buildRulesWithKeys,
   type CharterStatus,
   evaluateCharter,
   findLastValidCharter,
   formatCharterText,
-  hashCharter,
   type LoggedCharter,
+  type PolicyAndSettings,
   type ProtectedSettings,
-  type Rules,
 } from '../../src/approvals/charter.ts';
 import { type CharterChallenge, hashJson } from '../../src/approvals/signing/assertion.ts';
 import {
@@ -38,7 +38,11 @@ const SETTINGS: ProtectedSettings = {
   approvalTasks: ['renew'],
   allowSelfApproval: false,
 };
-const rulesOf = (version: number, settings: Partial<ProtectedSettings> = {}, tag = 'brand'): Rules => ({
+const rulesOf = (
+  version: number,
+  settings: Partial<ProtectedSettings> = {},
+  tag = 'brand',
+): PolicyAndSettings => ({
   policy: { version, rules: [rule({ names: [`tag:${tag}`] })] },
   settings: { ...SETTINGS, ...settings },
 });
@@ -49,7 +53,7 @@ const trust = { roots: rootsOf(anna), verifier: VERIFIER, botSigner };
 
 /** A valid follow-up charter, except for the given changes. */
 function charter(
-  rules: Rules,
+  rules: PolicyAndSettings,
   last: LoggedCharter | undefined,
   more: Partial<LoggedCharter> & { readonly signer?: Signer; readonly previous?: string } = {},
 ): LoggedCharter {
@@ -57,7 +61,7 @@ function charter(
   const hash = hashJson(buildCharter(rules, 'U0ADA'));
   const challenge: CharterChallenge = {
     ...{ by: signer.owner, charter: hash, decision: 'publish' as const, nonce: newNonce() },
-    ...(previous === undefined ? hashCharter(last) : { previous }),
+    ...(previous === undefined ? buildPreviousField(last) : { previous }),
   };
   const signature = signer.authenticator.assert(challenge);
   return {
@@ -114,7 +118,14 @@ describe('the status', () => {
   const broken = { ...log, isComplete: false };
   type Lapsed = readonly [problem: string, last: number];
   test.each<
-    [string, readonly LoggedCharter[], typeof log, Rules, LoggedCharter | undefined, string | Lapsed]
+    [
+      string,
+      readonly LoggedCharter[],
+      typeof log,
+      PolicyAndSettings,
+      LoggedCharter | undefined,
+      string | Lapsed,
+    ]
   >([
     ['nothing was ever signed', [], log, rulesOf(3), undefined, 'none'],
     ['the newest counts and the rows are the same', [first, second], log, rulesOf(2), second, 'valid'],
@@ -131,10 +142,12 @@ describe('the status', () => {
         { approvalTasks: [] },
         { allowSelfApproval: true },
       ] satisfies Partial<ProtectedSettings>[]
-    ).map((changed): [string, readonly LoggedCharter[], typeof log, Rules, LoggedCharter, Lapsed] => [
-      `the rows have other ${Object.keys(changed)}`,
-      ...([[first], log, rulesOf(1, changed), first, ['rows_differ', 1]] as const),
-    ]),
+    ).map(
+      (changed): [string, readonly LoggedCharter[], typeof log, PolicyAndSettings, LoggedCharter, Lapsed] => [
+        `the rows have other ${Object.keys(changed)}`,
+        ...([[first], log, rulesOf(1, changed), first, ['rows_differ', 1]] as const),
+      ],
+    ),
   ])('when %s', (_, charters, keys, rows, signed, expected) => {
     const status = evaluateCharter({ keys, charters }, rows, signed);
     expect(
@@ -155,7 +168,7 @@ describe('what decides', () => {
     ...rulesOf(3, { approvers: ['U0ROW'] }, 'row'),
     settings: newTeamSettings({ approvers: ['U0ROW'] }),
   };
-  const invalid = (lastRules: Rules): CharterStatus => ({
+  const invalid = (lastRules: PolicyAndSettings): CharterStatus => ({
     kind: 'invalid',
     problem: 'rows_differ',
     lastRules,

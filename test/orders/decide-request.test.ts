@@ -7,7 +7,7 @@ import {
   type RequestContext,
 } from '../../src/orders/request-context.ts';
 import { NO_SECRETS, saltSecret } from '../../src/orders/salted-secret.ts';
-import { listCredentialInterfaces } from '../../src/service/interfaces.ts';
+import { getCredentialInterfaces } from '../../src/service/interfaces.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { OVER } from '../approvals/decision-sample.ts';
 import { newTeamSettings } from '../support/settings.ts';
@@ -26,7 +26,7 @@ interface Given extends Partial<Omit<RequestContext, 'request'>> {
 }
 
 function checkedOf(request: OrderRequest): CheckedRequest {
-  const checked = checkRequest(listCredentialInterfaces('password', true), request);
+  const checked = checkRequest(getCredentialInterfaces('password', true), request);
   if (checked.kind !== 'checked') throw new Error(`the sample's request is ${checked.kind}`);
   return checked;
 }
@@ -56,7 +56,7 @@ function newRequest({ demand: requirements = NEEDED, request: changes, ...rest }
     price: undefined,
     firstExpiry: undefined,
     budgets: { price: undefined, exceeded: [], reservation: RESERVATION },
-    secrets: { ...NO_SECRETS, hash: request.secret && saltSecret(request.secret).hash },
+    secrets: { ...NO_SECRETS, inputHash: request.secret && saltSecret(request.secret).hash },
     serviceEndpoints: ENDPOINTS,
     ...rest,
   };

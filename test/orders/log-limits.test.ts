@@ -4,7 +4,7 @@ import {
   findLogDifference,
   findSendBlocker,
   readLoggedItem,
-  signLog,
+  signRetryEvents,
 } from '../../src/orders/log-limits.ts';
 import type { Order, OrderEvent, OrderItem } from '../../src/orders/order.ts';
 import type { OrderLogEntry } from '../../src/orders/order-events.ts';
@@ -50,7 +50,7 @@ function loggedOf(overrides: Partial<Order>, ...events: readonly OrderEvent[]) {
     const result = transition(order, event, NOW);
     if (!result.ok) throw new Error(`${event.type}: ${result.refusal.code}`);
     order = result.order;
-    log.push(...signLog(BOT_SIGNER, order.id, result.log));
+    log.push(...signRetryEvents(BOT_SIGNER, order.id, result.log));
   }
   const [item] = order.items;
   if (item === undefined) throw new Error('no item');

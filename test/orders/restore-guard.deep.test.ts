@@ -4,7 +4,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { createLog } from '../../src/lib/log.ts';
 import { changeOrder } from '../../src/orders/change-order.ts';
 import type { Order, OrderEvent } from '../../src/orders/order.ts';
-import { markUnsentUnknown, type RunningHeartbeat, startHeartbeat } from '../../src/orders/restore-guard.ts';
+import {
+  markUnsentAsUnknown,
+  type RunningHeartbeat,
+  startHeartbeat,
+} from '../../src/orders/restore-guard.ts';
 import { refusalText } from '../../src/slack/orders/refusal.view.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createHeartbeat } from '../../src/store/heartbeat.ts';
@@ -46,7 +50,7 @@ function succeeds(work: Promise<unknown>): Promise<boolean> {
 class Process {
   readonly #database: ReturnType<typeof openDatabase>;
   readonly store: ReturnType<typeof createOrderStore>;
-  readonly #deps: Parameters<typeof markUnsentUnknown>[0];
+  readonly #deps: Parameters<typeof markUnsentAsUnknown>[0];
   #heartbeat: RunningHeartbeat | undefined;
   logged = '';
   /** How far the clock is ahead. */
@@ -75,9 +79,9 @@ class Process {
 
   /** Checks, then claims work. */
   async start(): Promise<this> {
-    let known: Awaited<ReturnType<typeof markUnsentUnknown>> | undefined;
+    let known: Awaited<ReturnType<typeof markUnsentAsUnknown>> | undefined;
     // Another process's beat may come between: like the bot, tries again.
-    while (known === undefined) known = await markUnsentUnknown(this.#deps).catch(() => undefined);
+    while (known === undefined) known = await markUnsentAsUnknown(this.#deps).catch(() => undefined);
     this.#heartbeat = startHeartbeat(this.#deps, known);
     return this;
   }

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Order } from '../../src/orders/order.ts';
 import {
-  decideUnsent,
+  decideInvalidation,
   findRestoreSign,
   findRewindSign,
   type HeartbeatReading,
   type HeartbeatRow,
-  markUnsentUnknown,
+  markUnsentAsUnknown,
   startHeartbeat,
 } from '../../src/orders/restore-guard.ts';
 import { contextWith } from '../support/context.ts';
@@ -63,7 +63,7 @@ test.each<[string, Partial<Order>, decision: string]>([
   ['scheduled for the last heartbeat', { sendAfter: hoursLater(22) }, 'invalidated'],
   ['executing before its time', { state: 'EXECUTING', sendAfter: hoursLater(25) }, 'invalidated'],
 ])('an unsent order after a restore: %s', (_, order, expected) => {
-  const decision = decideUnsent(
+  const decision = decideInvalidation(
     newOrder(['cafe.rest'], { state: 'APPROVED', ...order }),
     NOW,
     hoursLater(22),
@@ -111,7 +111,7 @@ test.each([
 ])('mandates end if %s was lost', async (_, seenAt, areEnded) => {
   const { context, done } = arrange(readingOf({ seenAt }));
   expect(NOW.getTime() - START.getTime()).toBe(DAY_MS);
-  await markUnsentUnknown(context);
+  await markUnsentAsUnknown(context);
   expect(done).toEqual([...(areEnded ? ['end mandates'] : []), 'verify s']);
 });
 

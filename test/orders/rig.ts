@@ -4,19 +4,19 @@ import pg from 'pg';
 import { inject } from 'vitest';
 import type { Account, PersonAccount } from '../../src/accounts/account.ts';
 import { createVault } from '../../src/accounts/vault.ts';
-import { PACE } from '../../src/app/seams.ts';
+import { DEFAULT_PACE } from '../../src/app/seams.ts';
 import { approveOrder } from '../../src/approvals/approve.ts';
 import { createOrderSigning } from '../../src/approvals/order-signing.ts';
 import { expireOrder, remindApprovers } from '../../src/approvals/pending.ts';
 import type { TeamSettings } from '../../src/config/environment.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { sumByCurrency } from '../../src/money/amount.ts';
-import { createBudgetComparison } from '../../src/money/budget-comparison.ts';
+import { createBudgetComparer } from '../../src/money/budget-comparison.ts';
 import type { OrderCost } from '../../src/money/prices.ts';
 import { advanceOrder } from '../../src/orders/advance.ts';
 import { confirmOrder } from '../../src/orders/confirm-draft.ts';
 import type { OrdersContext, SendingContext } from '../../src/orders/context.ts';
-import { findUnwatchedItems } from '../../src/orders/due.ts';
+import { findItemsForWatchList } from '../../src/orders/due.ts';
 import type { Order, OrderTaskName } from '../../src/orders/order.ts';
 import type { Directory, DueLane, Membership, OrderCommit, OrderStore } from '../../src/orders/ports.ts';
 import type { OrderRequest } from '../../src/orders/request-context.ts';
@@ -26,7 +26,7 @@ import { MAX_SEND_DELAY_MS, sendOrder } from '../../src/orders/send-order.ts';
 import { buildStatement, hashStatement, type ServiceEndpoints } from '../../src/orders/statement.ts';
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
-import { listCredentialInterfaces } from '../../src/service/interfaces.ts';
+import { getCredentialInterfaces } from '../../src/service/interfaces.ts';
 import { refusalText } from '../../src/slack/orders/refusal.view.ts';
 import { createBudgetStore } from '../../src/store/budgets.ts';
 import { openDatabase } from '../../src/store/database.ts';
@@ -229,7 +229,7 @@ export async function startRig(
     directory,
     now,
     serviceEndpoints: endpoints,
-    listInterfaces: ({ method }) => listCredentialInterfaces(method, true),
+    listInterfaces: ({ method }) => getCredentialInterfaces(method, true),
     loadClient,
     findAccount,
     ...NO_MONEY,
@@ -256,7 +256,7 @@ export async function startRig(
     mandates: mandateStore,
     priceRenewals: async (names) => costOfNames(names, prices),
     compareBudgetsOn: (day) =>
-      createBudgetComparison({
+      createBudgetComparer({
         teamId: '',
         budgets: withTags(budgets, ruleFacts.loadTags),
         now: () => new Date(day),
@@ -281,7 +281,7 @@ export async function startRig(
       ...mandates,
       recordAcceptedCredential: async (id) => void accepted.push(id),
       workerId: `process-${processes}`,
-      leaseMs: PACE.leaseMs,
+      leaseMs: DEFAULT_PACE.leaseMs,
       maxSendDelayMs: MAX_SEND_DELAY_MS,
       wallClock: Date.now,
       recordDuration: () => undefined,
@@ -489,7 +489,7 @@ export async function startRig(
     /** The numbers of the items whose success the watch list hasn't followed yet. */
     async unfollowed(orderId: string): Promise<number[]> {
       const order = await store.load(orderId, 'system');
-      return order === undefined ? [] : findUnwatchedItems(order).map(({ n }) => n);
+      return order === undefined ? [] : findItemsForWatchList(order).map(({ n }) => n);
     },
     /** Works on due orders until nothing is due, with all leases expired. Shows and follows nothing. */
     async runDue(): Promise<void> {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createReconciler } from '../../src/app/reconcile.ts';
-import { PACE } from '../../src/app/seams.ts';
+import { DEFAULT_PACE } from '../../src/app/seams.ts';
 import { approveOrder } from '../../src/approvals/approve.ts';
 import type { Order } from '../../src/orders/order.ts';
 import type { OrderCommit, OrderStore } from '../../src/orders/ports.ts';
@@ -147,7 +147,12 @@ function startBot(killAt: (commit: OrderCommit) => Kill | undefined) {
   );
   const process = rig.startProcess({ store });
   const reconciler = createReconciler({
-    ...{ ...PACE, store, notifications: createNotificationStore(database, ''), advance: process.advance },
+    ...{
+      ...DEFAULT_PACE,
+      store,
+      notifications: createNotificationStore(database, ''),
+      advance: process.advance,
+    },
     ...{ notify: async () => undefined, canRefresh: () => true, onFailed: () => undefined },
     ...{ now: () => rig.now, log: rig.log },
   });

@@ -4,7 +4,7 @@ import { confirmOrder } from '../../src/orders/confirm-draft.ts';
 import type { Order } from '../../src/orders/order.ts';
 import type { OrderRequest } from '../../src/orders/request-context.ts';
 import { requestOrder } from '../../src/orders/request-order.ts';
-import { type Heartbeat, type HeartbeatRow, markUnsentUnknown } from '../../src/orders/restore-guard.ts';
+import { type Heartbeat, type HeartbeatRow, markUnsentAsUnknown } from '../../src/orders/restore-guard.ts';
 import { tryBuildStatement } from '../../src/orders/statement.ts';
 import { undoOrder } from '../../src/orders/undo.ts';
 import { ALICE, acceptedOf, HOUR_MS, MINUTE_MS, type Rig, startRig } from './rig.ts';
@@ -243,7 +243,7 @@ describe('after a restart', () => {
       suspend: () => undefined,
       onOtherServer: () => undefined,
     };
-    await markUnsentUnknown({ ...rig.mandates, heartbeat, processId: 'new' });
+    await markUnsentAsUnknown({ ...rig.mandates, heartbeat, processId: 'new' });
     await rig.runDue();
     return rig.read(order.id);
   }

@@ -4,7 +4,7 @@ import { confirmOrder } from '../../src/orders/confirm-draft.ts';
 import type { OrderTaskName } from '../../src/orders/order.ts';
 import { buildStatement } from '../../src/orders/statement.ts';
 import type { StatementRequest, StatementValue } from '../../src/orders/statement-shape.ts';
-import { SENT_TASK_NAMES, type SentTaskName } from '../../src/orders/tasks.ts';
+import { SENDABLE_TASK_NAMES, type SendableTaskName } from '../../src/orders/tasks.ts';
 import { type Credential, describeAccount } from '../../src/service/authenticator/signature.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
 import { Secret } from '../../src/service/secret.ts';
@@ -78,7 +78,7 @@ const superior = (more: fc.Arbitrary<object>) =>
     .tuple(fc.record({ user: label, context: small }), more)
     .map(([needed, rest]) => ({ ...needed, ...rest }));
 
-const INPUTS: Readonly<Record<SentTaskName, fc.Arbitrary<object>>> = {
+const INPUTS: Readonly<Record<SendableTaskName, fc.Arbitrary<object>>> = {
   create: delegation,
   transfer: delegation,
   renew: fc.record({
@@ -201,7 +201,7 @@ describe.each(CREDENTIALS)('with $method', (credential) => {
     return () => client.close();
   });
 
-  test.each(SENT_TASK_NAMES)(
+  test.each(SENDABLE_TASK_NAMES)(
     '%s',
     async (task) => {
       const counts = { sent: 0, refused: 0 };

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { canonicalJson } from '../../src/lib/canonical-json.ts';
+import { formatCanonicalJson } from '../../src/lib/canonical-json.ts';
 import { findChangedParts } from '../../src/orders/check-statement.ts';
 import type { Order } from '../../src/orders/order.ts';
-import { saltSecret, unsaltSecret } from '../../src/orders/salted-secret.ts';
+import { saltSecret, verifyAndUnsaltSecret } from '../../src/orders/salted-secret.ts';
 import { buildStatement, hashStatement, verifyStatement } from '../../src/orders/statement.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { orderEvent } from '../support/log.ts';
@@ -87,15 +87,18 @@ describe('the statement of an order', () => {
   });
 
   it('has a salted hash instead of a secret', () => {
-    const { salted, hash } = saltSecret(new Secret('hunter2'));
+    const { saltedSecret, hash } = saltSecret(new Secret('hunter2'));
     const input = { user: 'anna', context: 4, defaultEmail: 'a@b.example' };
     const order = newOrder(['anna'], { task: 'user', input, secretHash: hash });
     expect(buildStatement(order, ENDPOINTS).items[0]?.request).toMatchObject({
       body: { user: 'anna', password: { secret: hash } },
     });
-    expect(hash).toBe(`sha256:${createHash('sha256').update(salted.reveal()).digest('hex')}`);
-    expect(unsaltSecret(salted, hash)?.reveal()).toBe('hunter2');
-    expect(unsaltSecret(salted, saltSecret(new Secret('hunter2')).hash), 'another salt').toBeUndefined();
+    expect(hash).toBe(`sha256:${createHash('sha256').update(saltedSecret.reveal()).digest('hex')}`);
+    expect(verifyAndUnsaltSecret(saltedSecret, hash)?.reveal()).toBe('hunter2');
+    expect(
+      verifyAndUnsaltSecret(saltedSecret, saltSecret(new Secret('hunter2')).hash),
+      'another salt',
+    ).toBeUndefined();
   });
 });
 
@@ -105,7 +108,7 @@ describe('its hash', () => {
   it('is the SHA-256 of its canonical form', () => {
     const statement = buildStatement(newOrder(['cafe.rest']), ENDPOINTS);
     expect(hashStatement(statement)).toBe(
-      createHash('sha256').update(canonicalJson(statement)).digest('hex'),
+      createHash('sha256').update(formatCanonicalJson(statement)).digest('hex'),
     );
   });
 

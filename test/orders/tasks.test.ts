@@ -6,8 +6,8 @@ import {
   findTask,
   MAX_NAMES,
   ORDER_TASKS,
-  SENT_TASK_NAMES,
-  type SentTaskName,
+  SENDABLE_TASK_NAMES,
+  type SendableTaskName,
 } from '../../src/orders/tasks.ts';
 import type { WireValue } from '../../src/service/codec/wire.ts';
 import { Secret } from '../../src/service/secret.ts';
@@ -40,7 +40,7 @@ interface Sample {
 }
 
 /** A valid order of every task. */
-const SAMPLES: Readonly<Record<SentTaskName, Sample>> = {
+const SAMPLES: Readonly<Record<SendableTaskName, Sample>> = {
   create: {
     typed: { name: ' Café.REST. ', ...contacts, nameServers },
     names: ['xn--caf-dma.rest'],
@@ -162,7 +162,7 @@ const SAMPLES: Readonly<Record<SentTaskName, Sample>> = {
 };
 
 /** The first item of a sample as its statement has it after the database, with everything needed to send it. */
-function stated(task: SentTaskName) {
+function stated(task: SendableTaskName) {
   const { typed, names, secret } = SAMPLES[task];
   const input: unknown = JSON.parse(JSON.stringify(checked(task, typed).input));
   const salted = secret && saltSecret(secret);
@@ -185,7 +185,9 @@ function problemsOf(task: OrderTaskName, input: unknown): readonly FieldError[] 
 }
 
 describe('the properties of a task', () => {
-  it.each<[SentTaskName, effect: string, idempotent: boolean, needsConfirmation: boolean, secret: string]>([
+  it.each<
+    [SendableTaskName, effect: string, idempotent: boolean, needsConfirmation: boolean, secret: string]
+  >([
     ['create', 'charge', false, false, ''],
     ['transfer', 'charge', false, false, 'auth'],
     ['renew', 'charge', false, false, ''],
@@ -209,7 +211,7 @@ describe('the properties of a task', () => {
   );
 
   it('every task is listed under its name', () => {
-    expect(Object.keys(ORDER_TASKS)).toEqual([...SENT_TASK_NAMES, 'mandate']);
+    expect(Object.keys(ORDER_TASKS)).toEqual([...SENDABLE_TASK_NAMES, 'mandate']);
   });
 
   it('tasks that put a name at risk', () => {
@@ -228,7 +230,7 @@ describe('the properties of a task', () => {
   });
 });
 
-describe.each(SENT_TASK_NAMES)('an order to %s', (name) => {
+describe.each(SENDABLE_TASK_NAMES)('an order to %s', (name) => {
   const sample = SAMPLES[name];
 
   it('is accepted as people type it', () => {
@@ -332,7 +334,7 @@ function reveal(value: unknown): unknown {
 
 describe('problems', () => {
   const many = Array.from({ length: MAX_NAMES + 1 }, (_, index) => `name${index}.rest`);
-  it.each<[SentTaskName, change: Record<string, unknown>, field: string, problem: RegExp]>([
+  it.each<[SendableTaskName, change: Record<string, unknown>, field: string, problem: RegExp]>([
     ['renew', { names: [] }, 'names', /at least one name/],
     ['renew', { names: ['cafe'] }, 'names', /full name/],
     ['renew', { names: ['a.cafe.rest'] }, 'names', /is a subdomain of cafe\.rest/],
@@ -383,7 +385,7 @@ describe('problems', () => {
     expect(problems.map(({ field }) => field)).toEqual(['name', 'ownerc', 'techc']);
     const both = problemsOf('renew', { names: ['good.rest', 'bad', 'a.b.rest'], period: 1 });
     expect(both).toHaveLength(2);
-    const fields = (task: SentTaskName, change: object) =>
+    const fields = (task: SendableTaskName, change: object) =>
       problemsOf(task, { ...SAMPLES[task].typed, ...change }).map(({ field }) => field);
     expect(fields('renew', { names: ['-bad-'], period: '0' })).toEqual(['names', 'period']);
     expect(fields('create', { ownerc: '', nameServers: ['ns.example.com'] })).toEqual([
@@ -415,7 +417,7 @@ describe('problems', () => {
 });
 
 describe('notes for approvers', () => {
-  it.each<[SentTaskName, RegExp]>([
+  it.each<[SendableTaskName, RegExp]>([
     ['create', /costs money.*premium|costs money.*Short or generic.*60 days/s],
     ['transfer', /costs money.*5 days.*renews/s],
     ['renew', /costs money/],
@@ -467,7 +469,7 @@ describe('an input that only one interface documents', () => {
   });
 
   it('decides the interface; others use JSON if possible', () => {
-    const over = (name: SentTaskName, change: object, interfaces = BOTH) => {
+    const over = (name: SendableTaskName, change: object, interfaces = BOTH) => {
       const { input, names } = checked(name, { ...SAMPLES[name].typed, ...change });
       const requested = { input, name: names[0] ?? '', secret: undefined };
       return findTask(name).describeRequest(requested, interfaces).interface;
@@ -486,7 +488,7 @@ describe('a retry', () => {
   });
 
   it('requests the same for a task with one name', () => {
-    for (const name of SENT_TASK_NAMES) {
+    for (const name of SENDABLE_TASK_NAMES) {
       if (name === 'renew') continue;
       const { input, names } = checked(name, SAMPLES[name].typed);
       expect(findTask(name).restrictInput(input, names), name).toEqual(input);
@@ -495,7 +497,7 @@ describe('a retry', () => {
 });
 
 describe('the output', () => {
-  const send = async (name: SentTaskName, envelope = DONE) => {
+  const send = async (name: SendableTaskName, envelope = DONE) => {
     const service = new ScriptedService();
     service.answer = async () => envelope;
     const call = findTask(name).beginCall(service.client, {
@@ -525,7 +527,7 @@ describe('the output', () => {
   });
 
   it('has no secret for any other task', async () => {
-    for (const name of SENT_TASK_NAMES) {
+    for (const name of SENDABLE_TASK_NAMES) {
       if (findTask(name).hasSecretResult) continue;
       expect((await send(name)).secret, name).toBeUndefined();
     }

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { evaluatePolicy, type PolicyFacts, type PolicySettings } from '../../src/policy/evaluate.ts';
 import type { PolicyRule } from '../../src/policy/policy.ts';
-import { type FactOrder, type FactSources, loadRuleFacts } from '../../src/policy/rule-facts.ts';
+import { type FactSources, loadRuleFacts, type PolicyQuery } from '../../src/policy/rule-facts.ts';
 import { rule } from './sample.ts';
 
-const ORDER: FactOrder = {
+const ORDER: PolicyQuery = {
   task: 'renew',
   names: ['cafe.rest', 'bar.rest'],
   requester: 'U0ANNA',

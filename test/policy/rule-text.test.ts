@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseRules, type RuleText, ruleToText } from '../../src/policy/rule-text.ts';
+import { parseRules, type SerializedRule, serializeRule } from '../../src/policy/rule-text.ts';
 import { policyIssueSentence } from '../../src/slack/policy/policy-issue.view.ts';
 import fc, { runs } from '../support/properties.ts';
 import { rules, VOCABULARY } from './arbitraries.ts';
@@ -150,8 +150,8 @@ describe('for random rules', () => {
           ...rule,
           needed: rule.decision === 'approve' ? Math.min(rule.needed, rule.approvers.length) : 1,
         }));
-        const texts = possible.map((rule) => ruleToText(rule, currency));
-        const stored: RuleText[] = JSON.parse(JSON.stringify(texts));
+        const texts = possible.map((rule) => serializeRule(rule, currency));
+        const stored: SerializedRule[] = JSON.parse(JSON.stringify(texts));
         expect(parseRules(stored, { ...VOCABULARY, currency })).toEqual({ ok: true, rules: possible });
       }),
       { numRuns: runs(2_000) },

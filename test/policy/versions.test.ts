@@ -4,7 +4,7 @@ import { findTask, ORDER_TASKS } from '../../src/orders/tasks.ts';
 import { diffPolicies } from '../../src/policy/diff.ts';
 import { evaluatePolicy, type PolicySettings } from '../../src/policy/evaluate.ts';
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
-import { type PastOrder, replay } from '../../src/policy/replay.ts';
+import { comparePastOrders, type PastOrder } from '../../src/policy/replay.ts';
 import { describeRule } from '../../src/policy/rule-parts.ts';
 import { parseRules } from '../../src/policy/rule-text.ts';
 import {
@@ -173,14 +173,14 @@ describe('past orders under a draft', () => {
       rule('others', { names: ['d.rest'], approvers: ['U0CFO'] }),
       rule('the same in a rule', { names: ['e.rest'], approvers: ['U0BOSS'] }),
     ];
-    const result = replay(under({ version: 2, rules: draft }, options), past);
+    const result = comparePastOrders(under({ version: 2, rules: draft }, options), past);
     expect(result).toMatchObject({
       total: 5,
       unchanged: 1,
       counts: { stricter: 2, looser: 1, other: 1 },
       outcomes: { 'approve→free': 1, 'approve→refuse': 1 },
     });
-    expect(result.changed.map(({ orderId, change }) => [orderId, change])).toEqual([
+    expect(result.changedOrders.map(({ orderId, change }) => [orderId, change])).toEqual([
       ['a.rest', 'looser'],
       ['b.rest', 'stricter'],
       ['c.rest', 'stricter'],
@@ -197,7 +197,10 @@ describe('past orders under a draft', () => {
           facts: known,
           requirements: evaluatePolicy(version, current, order, known).requirements,
         }));
-        expect(replay(under(version, current), kept)).toMatchObject({ unchanged: kept.length, changed: [] });
+        expect(comparePastOrders(under(version, current), kept)).toMatchObject({
+          unchanged: kept.length,
+          changed: [],
+        });
       }),
       { numRuns: runs(500) },
     );

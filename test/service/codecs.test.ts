@@ -1,6 +1,6 @@
 import { XMLParser } from 'fast-xml-parser';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { encodeBasicToken } from '../../src/service/authenticator/signature.ts';
+import { encodeBasicCredentials } from '../../src/service/authenticator/signature.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
 import { InvalidInputError, InvalidResponseError } from '../../src/service/codec/codec-errors.ts';
 import { decodeJson, encodeJson, encodeSegment } from '../../src/service/codec/json.ts';
@@ -78,7 +78,7 @@ describe('secrets arrive unchanged or are refused before sending', () => {
       fc.property(anyText, anyText, (user, secret) => {
         let token: string;
         try {
-          token = encodeBasicToken(user, new Secret(secret));
+          token = encodeBasicCredentials(user, new Secret(secret));
         } catch (error) {
           expect(error).toBeInstanceOf(InvalidInputError);
           const forbidden = user.includes(':') || broken(user) || broken(secret) || hasControl(user + secret);

@@ -1,21 +1,17 @@
 import { expect, test } from 'vitest';
-import {
-  chooseInterface,
-  listCredentialInterfaces,
-  listTaskInterfaces,
-} from '../../src/service/interfaces.ts';
+import { chooseInterface, getCredentialInterfaces, getTaskInterfaces } from '../../src/service/interfaces.ts';
 import { domainRenew } from '../../src/service/tasks/domain.ts';
 import { redirectUpdate } from '../../src/service/tasks/redirect.ts';
 
-const PASSWORD = listCredentialInterfaces('password', true);
-const TWO_FACTORS = listCredentialInterfaces('two_factor', true);
-const NOTHING = listCredentialInterfaces('two_factor', false);
+const PASSWORD = getCredentialInterfaces('password', true);
+const TWO_FACTORS = getCredentialInterfaces('two_factor', true);
+const NOTHING = getCredentialInterfaces('two_factor', false);
 
 test('a task goes over JSON where it can, and over XML where that is asked for or is all there is', () => {
   expect(chooseInterface(redirectUpdate, PASSWORD)).toEqual({ interface: 'json' });
   expect(chooseInterface(redirectUpdate, PASSWORD, 'xml')).toEqual({ interface: 'xml' });
   expect(chooseInterface(redirectUpdate, TWO_FACTORS)).toEqual({ interface: 'xml' });
-  expect(chooseInterface(domainRenew, listCredentialInterfaces('trusted_application', false))).toEqual({
+  expect(chooseInterface(domainRenew, getCredentialInterfaces('trusted_application', false))).toEqual({
     interface: 'json',
   });
 });
@@ -31,8 +27,8 @@ test('what an interface does not have is refused, with what to do instead', () =
 });
 
 test('a task is carried by those interfaces that document it and that the credential reaches', () => {
-  expect(listTaskInterfaces(redirectUpdate, PASSWORD)).toEqual({ json: true, xml: true });
-  expect(listTaskInterfaces(redirectUpdate, TWO_FACTORS)).toEqual({ json: false, xml: true });
-  expect(listTaskInterfaces(domainRenew, PASSWORD)).toEqual({ json: true, xml: false });
-  expect(listTaskInterfaces(domainRenew, NOTHING)).toEqual({ json: false, xml: false });
+  expect(getTaskInterfaces(redirectUpdate, PASSWORD)).toEqual({ json: true, xml: true });
+  expect(getTaskInterfaces(redirectUpdate, TWO_FACTORS)).toEqual({ json: false, xml: true });
+  expect(getTaskInterfaces(domainRenew, PASSWORD)).toEqual({ json: true, xml: false });
+  expect(getTaskInterfaces(domainRenew, NOTHING)).toEqual({ json: false, xml: false });
 });

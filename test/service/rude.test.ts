@@ -1,6 +1,6 @@
 import { type SandboxService, startSandboxService } from '@domain-steward/sandbox-service';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { readRegistryAnswer } from '../../src/names/registry-record.ts';
+import { parseRegistryAnswer } from '../../src/names/registry-record.ts';
 
 const AT = new Date('2027-01-01T00:00:00Z');
 let service: SandboxService;
@@ -46,7 +46,7 @@ test('a record has the same facts in the form of every registry', async () => {
       server: 'rdap.example',
       secure: true,
     } as const;
-    return { body, ...readRegistryAnswer(answer, 'cafe.rest', AT) };
+    return { body, ...parseRegistryAnswer(answer, 'cafe.rest', AT) };
   };
   const { body, facts, result } = await factsIn(undefined);
   const bodies = new Set([body]);

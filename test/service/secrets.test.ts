@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Credential } from '../../src/service/authenticator/signature.ts';
 import type { CallResult, ServiceClient } from '../../src/service/client.ts';
 import {
-  assertDepth,
+  assertDepthAndCheckKeys,
   assertSize,
   createMask,
   MAX_DEPTH,
@@ -360,14 +360,14 @@ describe('an answer', () => {
     ['[[{"a":null},{"__proto__":{}}],{}]', true],
     ['{"a":{"b":{"__proto__":1}},"c":{}}', true],
   ])('%s has a key that copies drop: %s', (text, has) => {
-    expect(assertDepth(JSON.parse(text))).toBe(has);
+    expect(assertDepthAndCheckKeys(JSON.parse(text))).toBe(has);
   });
 
   it.each(['[', '{"a":'])('has at most 64 levels of %s', (open) => {
     const nested = (levels: number) =>
       JSON.parse(`${open.repeat(levels)}1${(open === '[' ? ']' : '}').repeat(levels)}`);
-    expect(assertDepth(nested(MAX_DEPTH + 1))).toBe(false);
-    expect(() => assertDepth(nested(MAX_DEPTH + 2))).toThrow('nested deeper');
+    expect(assertDepthAndCheckKeys(nested(MAX_DEPTH + 1))).toBe(false);
+    expect(() => assertDepthAndCheckKeys(nested(MAX_DEPTH + 2))).toThrow('nested deeper');
   });
 
   it('has at most 2 MB', () => {

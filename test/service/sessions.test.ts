@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Credential, TwoFactorCredential } from '../../src/service/authenticator/signature.ts';
-import { createTokenSteps } from '../../src/service/authenticator/token-steps.ts';
+import { createMemoryTokenSteps } from '../../src/service/authenticator/token-steps.ts';
 import type { ServiceClient, ServiceClientOptions } from '../../src/service/client.ts';
 import type { ServiceError } from '../../src/service/errors.ts';
 import { Secret } from '../../src/service/secret.ts';
@@ -295,7 +295,7 @@ describe('a two-factor session', () => {
   it('knows the tokens that other clients of the user have used, in any context', async () => {
     let time = 59_000;
     const service = await serving();
-    const tokenSteps = createTokenSteps();
+    const tokenSteps = createMemoryTokenSteps();
     const sleep = async (milliseconds: number): Promise<void> => {
       time += milliseconds;
     };

@@ -45,7 +45,7 @@ describe.each([...FORMS.values()].filter(({ form }) => !FILLED_LATER.has(form.na
 
     it('keeps everything typed before, except for secrets', () => {
       const typed = Object.fromEntries(form.fields.map(({ name }) => [name, 's3cret '.repeat(1_000)]));
-      const view = formView({ form, origin, values: typed, problems: ['<!channel> '.repeat(1_000)] });
+      const view = formView({ form, origin, values: typed, warnings: ['<!channel> '.repeat(1_000)] });
       expectView(view, 'modal');
       for (const { name, kind } of form.fields) {
         const block = view.blocks.find(({ block_id: id }) => id === name);

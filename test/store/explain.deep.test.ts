@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { candidateRanges } from '../../src/expiry/candidates.ts';
+import { listCandidateRanges } from '../../src/expiry/candidates.ts';
 import { createWatchedDomain } from '../../src/expiry/newly-watched.ts';
 import type { WatchedDomain, WatchListChange } from '../../src/expiry/ports.ts';
 import type { Subject } from '../../src/outbox/notifications.ts';
@@ -278,7 +278,7 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
     const claim = await outbox().read(subject(PENDING));
     if (claim !== undefined)
       await outbox().release(claim, {
-        updated: [{ purpose: 'card', shows: '6' }],
+        updated: [{ purpose: 'card', shownVersion: '6' }],
         repeatAt: undefined,
         isComplete: true,
       });
@@ -290,7 +290,7 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
       purpose: 'reply:9:denied',
       channelId: 'C0DOMAINS',
       ts: '1.2',
-      shows: 'once',
+      shownVersion: 'once',
     }),
   'orders whose time has run out': () => orders().claimDue('deadlines', NOW, 20_000, 4),
   'orders that are to be carried out': () => orders().claimDue('execution', NOW, 20_000, 48),
@@ -305,7 +305,7 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'orders in progress': () => orders().listInProgressIds(),
   'what rests on a person': () => orders().listUnfinishedIds(['account-7', 'account-8'], 'U0PERSON7'),
   'what only a person may see': () => orders().deletePrivateData('U0PERSON7'),
-  'a secret shown once': () => orders().takeRevealable(PENDING, 1, NOW),
+  'a secret shown once': () => orders().takeRevealableSecret(PENDING, 1, NOW),
   'the latest orders': () => orders().list({ viewer: 'system', limit: 20 }),
   'the orders of a person': () => orders().list({ viewer: 'system', requesterId: 'U0PERSON7', limit: 20 }),
   'the open orders of a person': () =>
@@ -344,7 +344,7 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'names that can be due': () =>
     all(
       createReminderStore(database, 'T0STEWARD').streamCandidates(
-        candidateRanges({ now: NOW, thresholds: [60, 30, 14, 7, 3, 1], timeZone: 'UTC' }),
+        listCandidateRanges({ now: NOW, thresholds: [60, 30, 14, 7, 3, 1], timeZone: 'UTC' }),
       ),
     ),
   'a date that moves': moveDate,

@@ -1,10 +1,10 @@
 import { beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { decodeFile } from '../../src/lib/csv.ts';
-import { parseImport } from '../../src/names/details-import.ts';
+import { parseDetailsImport } from '../../src/names/details-import.ts';
 import type { PortfolioStore } from '../../src/names/ports.ts';
 import { createChangesFile } from '../../src/slack/names/name-changes.ts';
-import { importPlan } from '../../src/slack/names/names-import.view.ts';
+import { importPlanMessage } from '../../src/slack/names/names-import.view.ts';
 import { type Database, Prisma } from '../../src/store/database.ts';
 import { createPortfolioStore } from '../../src/store/portfolio.ts';
 import { useTestDatabase } from '../support/database.ts';
@@ -84,16 +84,16 @@ test(`${NAMES} names are read, compared, passed on and changed, without blocking
   const read = await step('read', async () => {
     const decoded = decodeFile(bytes);
     if (!decoded.ok) throw new Error(JSON.stringify(decoded.issue));
-    return parseImport(decoded.text);
+    return parseDetailsImport(decoded.text);
   });
   if (!read.ok) throw new Error(JSON.stringify(read.issues.slice(0, 3)));
   const plan = await step('compared', () => store.planImport(read.rows, 'U0ALICE', NOW, progress));
-  expect(plan.changed).toHaveLength(NAMES);
+  expect(plan.changedNames).toHaveLength(NAMES);
   expect(seen.at(-1)).toBe(NAMES);
   expect(seen.length).toBeGreaterThan(20);
-  const file = await step('handed over', () => createChangesFile(plan.changed));
+  const file = await step('handed over', () => createChangesFile(plan.changedNames));
   expect(file.text.split('\r\n')).toHaveLength(NAMES + 2);
-  await step('shown', async () => importPlan(plan));
+  await step('shown', async () => importPlanMessage(plan));
   const applied = await step('changed', () => applyPlan(store, plan.hash, 'U0ALICE', NOW, progress));
   expect(applied).toBe('written');
   expect(await store.find('name20000.rest')).toMatchObject({

@@ -76,13 +76,18 @@ test('updated messages are saved on release, even if there is more to show', asy
   const order = await rig.keep(newOrder());
   await take(order.id);
   const claim = await toShow(order.id);
-  await rig.notifications.recordPosted(claim, { purpose: 'card', channelId: 'C1', ts: '1.1', shows: '0' });
+  await rig.notifications.recordPosted(claim, {
+    purpose: 'card',
+    channelId: 'C1',
+    ts: '1.1',
+    shownVersion: '0',
+  });
   await rig.apply(order.id, { type: 'cancelled', by: 'U0ALICE' }, at(1));
-  const updated = [{ purpose: 'card', shows: '7' }];
+  const updated = [{ purpose: 'card', shownVersion: '7' }];
   expect(await rig.notifications.release(claim, { updated, repeatAt: undefined, isComplete: true })).toBe(
     false,
   );
-  expect((await toShow(order.id)).notifications).toMatchObject([{ purpose: 'card', shows: '7' }]);
+  expect((await toShow(order.id)).notifications).toMatchObject([{ purpose: 'card', shownVersion: '7' }]);
 });
 
 test('a message that is found needs an update, even while others are updated', async () => {
@@ -138,7 +143,7 @@ test('a message’s place is saved, the first one for each purpose', async () =>
       purpose: 'card',
       channelId: 'C1',
       ts: '1.000100',
-      shows: '0',
+      shownVersion: '0',
     }),
   ).toBe(true);
   expect(
@@ -146,7 +151,7 @@ test('a message’s place is saved, the first one for each purpose', async () =>
       purpose: 'reply:2:approved',
       channelId: 'C1',
       ts: '1.000200',
-      shows: '0',
+      shownVersion: '0',
     }),
   ).toBe(true);
   expect(
@@ -154,7 +159,7 @@ test('a message’s place is saved, the first one for each purpose', async () =>
       purpose: 'card',
       channelId: 'C2',
       ts: '2.000100',
-      shows: '0',
+      shownVersion: '0',
     }),
   ).toBe(false);
   const messages = await placesOf(id);

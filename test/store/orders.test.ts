@@ -260,7 +260,7 @@ describe('a stored order is read back', () => {
     expect(await rig.store.load('nobody', 'system')).toBeUndefined();
     expect(await rig.store.loadSealedInput('nobody')).toBeUndefined();
     expect(await rig.store.loadHistory('nobody', 'system')).toEqual([]);
-    expect(await rig.store.takeRevealable('nobody', 1, T0)).toBeUndefined();
+    expect(await rig.store.takeRevealableSecret('nobody', 1, T0)).toBeUndefined();
   });
 });
 
@@ -331,7 +331,7 @@ describe('compare and swap', () => {
       await rig.store.commit({ ...late, revealable: { n: 1, sealed: SEALED, expiresAt: at(60) } }),
     ).toEqual({ ok: false, conflictingOrderId: undefined });
     expect((await rig.read(order.id)).items[0]).toMatchObject({ state: 'SUCCEEDED' });
-    expect(await rig.store.takeRevealable(order.id, 1, T0)).toBeUndefined();
+    expect(await rig.store.takeRevealableSecret(order.id, 1, T0)).toBeUndefined();
   });
 
   test('a change without a line in the audit log is refused', async () => {
@@ -484,26 +484,26 @@ describe('secrets', () => {
     const taken = await rig.whileHolding(
       'SELECT FROM revealable_secrets WHERE order_id = $1 FOR UPDATE',
       [id],
-      () => Array.from({ length: 10 }, () => rig.store.takeRevealable(id, 1, at(5))),
+      () => Array.from({ length: 10 }, () => rig.store.takeRevealableSecret(id, 1, at(5))),
     );
     expect(taken.filter((each) => each !== 'gone')).toEqual([SEALED]);
     expect(taken.filter((each) => each === 'gone')).toHaveLength(9);
     expect(
       await rig.sql('SELECT sealed, key_id, revealed_at FROM revealable_secrets WHERE order_id = $1', [id]),
     ).toEqual([{ sealed: null, key_id: null, revealed_at: at(5) }]);
-    expect(await rig.store.takeRevealable(id, 2, at(5))).toBeUndefined();
+    expect(await rig.store.takeRevealableSecret(id, 2, at(5))).toBeUndefined();
   });
 
   test('a secret result isn’t shown after its time, and is deleted', async () => {
     const id = await withResult(at(3_600));
     const young = await withResult(at(7_200));
-    expect(await rig.store.takeRevealable(id, 1, at(3_600))).toBe('gone');
+    expect(await rig.store.takeRevealableSecret(id, 1, at(3_600))).toBe('gone');
     expect((await rig.store.purgeExpired(at(3_600))).secrets).toBe(1);
     expect(await rig.sql('SELECT sealed, key_id FROM revealable_secrets WHERE order_id = $1', [id])).toEqual([
       { sealed: null, key_id: null },
     ]);
-    expect(await rig.store.takeRevealable(id, 1, at(3_600))).toBe('gone');
-    expect(await rig.store.takeRevealable(young, 1, at(3_600))).toEqual(SEALED);
+    expect(await rig.store.takeRevealableSecret(id, 1, at(3_600))).toBe('gone');
+    expect(await rig.store.takeRevealableSecret(young, 1, at(3_600))).toEqual(SEALED);
   });
 });
 

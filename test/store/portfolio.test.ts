@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { ProposalStore } from '../../src/approvals/proposals/ports.ts';
 import { createWatchedDomain } from '../../src/expiry/newly-watched.ts';
-import { parseImport } from '../../src/names/details-import.ts';
+import { parseDetailsImport } from '../../src/names/details-import.ts';
 import { parseFilter } from '../../src/names/filter.ts';
 import type { DetailsChange } from '../../src/names/portfolio.ts';
 import type { NameCursor, PortfolioEntry, PortfolioStore } from '../../src/names/ports.ts';
@@ -253,7 +253,7 @@ describe('the names that a filter finds', () => {
 
 describe('an import', () => {
   const rowsOf = async (text: string) => {
-    const read = await parseImport(text);
+    const read = await parseDetailsImport(text);
     if (!read.ok) throw new Error(JSON.stringify(read.issues));
     return read.rows;
   };
@@ -265,7 +265,7 @@ describe('an import', () => {
     await edit(store, new Map([['i1.rest', { note: 'stays' }]]), 'U0ALICE', NOW);
     const planned = await plan('name,tags,owner\ni1.rest,"b a",U0ADA\ni2.rest,,\nnobody.rest,x,');
     expect(planned).toMatchObject({ unchangedCount: 1, unwatched: ['nobody.rest'] });
-    expect(planned.changed.map(({ name, after }) => [name, after])).toEqual([
+    expect(planned.changedNames.map(({ name, after }) => [name, after])).toEqual([
       ['i1.rest', { owner: 'U0ADA', tags: ['a', 'b'], channel: undefined, note: 'stays' }],
     ]);
     expect((await store.find('i1.rest'))?.tags).toEqual([]);
@@ -282,7 +282,7 @@ describe('an import', () => {
     const outcome = await applyPlan(store, planned.hash, 'U0ALICE', NOW);
     if (typeof outcome === 'string' || !('stale' in outcome)) throw new Error(JSON.stringify(outcome));
     expect((await store.find('i3.rest'))?.tags).toEqual([]);
-    expect(outcome.stale.changed.map(({ before }) => before.tags)).toEqual([[], ['y']]);
+    expect(outcome.stale.changedNames.map(({ before }) => before.tags)).toEqual([[], ['y']]);
     expect(await applyPlan(store, outcome.stale.hash, 'U0ALICE', NOW)).toBe('written');
   });
 
@@ -298,7 +298,7 @@ describe('an import', () => {
     ['name,tags\ncafe.rest,brand,client', 'too_many_cells'],
     ['name,note\ncafe.rest,"open', 'not_csv'],
   ])('of %j gets the reason: %s', async (text, code) => {
-    expect(await parseImport(text)).toMatchObject({ ok: false, issues: [{ code }] });
+    expect(await parseDetailsImport(text)).toMatchObject({ ok: false, issues: [{ code }] });
   });
 });
 

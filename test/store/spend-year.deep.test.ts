@@ -129,7 +129,7 @@ test('a year of orders matches the spreadsheet, line by line', async () => {
   const year = [new Date('2026-01-01T00:00:00Z'), new Date('2027-01-01T00:00:00Z')] as const;
   const spend = calculateSpend(await prices.list(), await createSpendStore(database).listPurchases(...year));
   const rows = spendRows(
-    { spend, forecast: [], unused: { names: 0, unknown: 0, sums: [] } },
+    { spend, forecast: [], unused: { nameCount: 0, unpricedCount: 0, sums: [] } },
     (id) => id,
     formatDecimal,
   );

@@ -1,4 +1,4 @@
-import { createLedgerKey, readLedgerKey } from '../../src/ledger/key.ts';
+import { createLedgerKey, parseLedgerKey } from '../../src/ledger/key.ts';
 
 /** The ledger's key of every process of a test. */
-export const BOT_SIGNER = readLedgerKey(createLedgerKey());
+export const BOT_SIGNER = parseLedgerKey(createLedgerKey());

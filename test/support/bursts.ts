@@ -2,7 +2,7 @@ import pg from 'pg';
 import { z } from 'zod';
 import { type HttpRequest, serve } from '../../bench/http.ts';
 import { type Delivery, press, SlackLoad } from '../../bench/slack-load.ts';
-import { canonicalJson } from '../../src/lib/canonical-json.ts';
+import { formatCanonicalJson } from '../../src/lib/canonical-json.ts';
 import type { Statement } from '../../src/orders/statement-shape.ts';
 import { link, until } from './demo.ts';
 import { type RunningBot, type Surroundings, startSurroundings } from './harness.ts';
@@ -159,7 +159,7 @@ export class Bursts {
         },
       ],
     };
-    return canonicalJson(statement);
+    return formatCanonicalJson(statement);
   }
 
   async #asked(): Promise<string> {

@@ -1,8 +1,8 @@
-import { PACE, type Pace } from '../../src/app/seams.ts';
+import { DEFAULT_PACE, type Pace } from '../../src/app/seams.ts';
 
 /** The product's durations, divided by a factor. */
 export function fasterPace(times: number): Pace {
-  const { leaseMs, maxSendDelayMs, notificationLeaseMs, periodMs, purgeMs } = PACE;
+  const { leaseMs, maxSendDelayMs, notificationLeaseMs, periodMs, purgeMs } = DEFAULT_PACE;
   return {
     leaseMs: leaseMs / times,
     maxSendDelayMs: maxSendDelayMs / times,

@@ -4,7 +4,7 @@ import { approveInEmergency, approveOrder, resumeOrder, signOff } from '../../sr
 import { denyOrder } from '../../src/approvals/deny.ts';
 import { askRequester, cancelOrder } from '../../src/approvals/pending.ts';
 import type { ProposedChange } from '../../src/approvals/proposals/proposal.ts';
-import { createBudgetComparison } from '../../src/money/budget-comparison.ts';
+import { createBudgetComparer } from '../../src/money/budget-comparison.ts';
 import { createOrderPricer } from '../../src/money/order-cost.ts';
 import { diffPrices, type Price } from '../../src/money/prices.ts';
 import { hashIncident, updateIncidents } from '../../src/names/incident.ts';
@@ -70,7 +70,7 @@ export async function recordDay(url: string): Promise<Generated> {
     const deps = {
       ...rig.orders,
       priceOrder: createOrderPricer({ prices, now: () => rig.now }),
-      compareBudgets: createBudgetComparison({
+      compareBudgets: createBudgetComparer({
         teamId: TEAM,
         budgets,
         now: () => rig.now,
@@ -312,7 +312,7 @@ export async function recordDay(url: string): Promise<Generated> {
     asked.push(exceeding);
     await approve(exceeding);
     const excess = { tag: null, period: '2026-03', currency: 'EUR', leftMinor: 1_000, orderMinor: 2_000 };
-    await rig.messages.recordShownExcess(exceeding.id, [excess]);
+    await rig.messages.recordShownOverruns(exceeding.id, [excess]);
     await approve(exceeding, 'U0ADA');
     await run();
     const [month, year] = await budgets.list();

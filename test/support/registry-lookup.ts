@@ -11,7 +11,7 @@ export function registrationUntil(expiresAt: Date, more: Partial<Registration> =
     registrar: 'Registrar',
     nameServers: [],
     statuses: ['active'],
-    isSecure: true,
+    usedHttps: true,
     ...more,
   };
 }

@@ -15,7 +15,7 @@ import type { Database } from '../../src/store/database.ts';
 import { isUniqueViolation } from '../../src/store/database.ts';
 import {
   buildReminderUpdates,
-  changedNamesSchema,
+  changedNameRowsSchema,
   importNames as importStatement,
   insertDomain,
   updateDomain,
@@ -60,7 +60,7 @@ export async function applyPlan(
 ) {
   const plan = await store.findImportPlan(hash, by, at, progress);
   if (plan === 'gone' || 'stale' in plan) return plan;
-  const { allowed } = await separateChanges(plan.changed, by, NOTHING);
+  const { allowed } = await separateChanges(plan.changedNames, by, NOTHING);
   return store.write(allowed, by, at, hash, progress);
 }
 
@@ -85,7 +85,7 @@ function openGate({ portfolio, now }: Omit<Deps, 'store'>, by: string): list.Sav
     const written = await portfolio.write(allowed, by, now());
     if (written === 'gone') throw new Error(written);
     return written === 'written'
-      ? { changed: allowed.changes.map(({ name }) => name), proposal: undefined }
+      ? { changedNames: allowed.changes.map(({ name }) => name), proposal: undefined }
       : written;
   };
 }
@@ -100,7 +100,7 @@ export async function watchName(
   const added = await list.addName(contextOf(deps), { text, date }, openGate(deps, by));
   if (!added.ok) return added;
   await look(added.name);
-  return list.readAdded(contextOf(deps), added);
+  return list.loadAddedName(contextOf(deps), added);
 }
 
 export const importNames = (
@@ -168,7 +168,7 @@ export function arrangedList(database: Database) {
     /** @returns false if the name was changed meanwhile */
     change: (before: WatchedDomain, after: WatchedDomain): Promise<boolean> =>
       database.transaction(async (tx) => {
-        if (changedNamesSchema.parse(await tx(updateDomain(before, after))).length === 0) return false;
+        if (changedNameRowsSchema.parse(await tx(updateDomain(before, after))).length === 0) return false;
         for (const statement of buildReminderUpdates(before.name, before, after)) await tx(statement);
         return true;
       }),

@@ -41,7 +41,7 @@ export async function lockFolder(folder: string, waitMs = EXPIRY_WAIT_MS): Promi
       if (await createFile(ownFile, ownHolder)) {
         if ((await findHighestLock(folder)) === current + 1) {
           await removeLocksBelow(folder, current + 1);
-          const stopTouching = keepFresh(ownFile);
+          const stopTouching = keepTouching(ownFile);
           return async () => {
             stopTouching();
             await writeFile(ownFile, RELEASED);
@@ -59,7 +59,7 @@ export async function lockFolder(folder: string, waitMs = EXPIRY_WAIT_MS): Promi
 }
 
 /** Touches a file until stopped, so that other processes see that it is in use. */
-function keepFresh(file: string): () => void {
+function keepTouching(file: string): () => void {
   const timer = setInterval(() => {
     const now = new Date();
     // It doesn't matter if an update fails, because the next one follows.

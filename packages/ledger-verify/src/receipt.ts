@@ -30,7 +30,7 @@ export async function createReceiptCheck(
     seals: new Map(),
     anchors: new Map(),
   };
-  const checkSeals = await createSealCheck(header, trusted, cryptography, differences);
+  const sealCheck = await createSealCheck(header, trusted, cryptography, differences);
 
   /** Numbers must increase and be unique for each type of line. */
   function addLine<Line>(lines: Map<number, Line>, n: number, line: Line, what: string, where: string): void {
@@ -54,7 +54,7 @@ export async function createReceiptCheck(
       const hashes = new Map<number, string>();
       for (const seal of receipt.seals.values()) {
         const isNext = last !== undefined && last.n + 1 === seal.n;
-        last = await checkSeals.check(seal, isNext ? last : undefined);
+        last = await sealCheck.check(seal, isNext ? last : undefined);
         hashes.set(seal.n, last.hash);
       }
       checkAnchors(receipt, hashes, differences);
@@ -76,7 +76,7 @@ export async function createReceiptCheck(
       const [firstSeal = 0] = sealNumbers;
       const datedEvents = dateEvents(
         receipt,
-        checkSeals.anchored.map((anchor) => ({
+        sealCheck.anchored.map((anchor) => ({
           ...anchor,
           description: `seal ${anchor.seal} left (${anchor.at})`,
         })),

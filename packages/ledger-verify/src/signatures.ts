@@ -105,7 +105,7 @@ export async function checkSignedEvent(
   const faults = await findSignatureFaults(signature, cryptography);
   const isOfOrder = objectOf(content?.['subject'])['kind'] === 'order';
   if (isOfOrder && challenge['decision'] !== 'approve') faults.push('it approves nothing');
-  if (signer !== content?.['actor']) faults.push(`it is one of ${signer}, and not of who acted`);
+  if (signer !== content?.['actor']) faults.push(`it is one of ${signer}, not of the person who acted`);
   if (challenge['decision'] === 'approve')
     faults.push(...(await findApprovalFaults(data, challenge, cryptography, order)));
   const chain = Array.isArray(data['chain']) ? data['chain'].map(objectOf) : [];

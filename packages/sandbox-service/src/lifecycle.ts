@@ -65,7 +65,6 @@ export function transferCompletesAt(now: number): number {
   return now + TRANSFER_DAYS * DAY;
 }
 
-/** The expiry after a restore. Years are added until it is in the future. */
 export function expiryAfterRestore(expires: number, now: number): number {
   let restored = expires;
   while (restored <= now) restored = addYears(restored, 1);

@@ -46,7 +46,7 @@ export function rudely(
   let body = answer.body;
   let encoding: BufferEncoding = 'utf8';
   const headers: Record<string, string> = { ...answer.headers };
-  if (interfaceName === 'xml' && flipCoin() && isWindows1252(body)) {
+  if (interfaceName === 'xml' && flipCoin() && isLatin1(body)) {
     encoding = 'latin1';
     body = body.replace('encoding="UTF-8"', 'encoding="windows-1252"');
     headers['content-type'] = 'text/xml';
@@ -63,7 +63,7 @@ export function rudely(
 }
 
 /** Whether the text has the same bytes in ISO 8859-1 and windows-1252. */
-function isWindows1252(text: string): boolean {
+function isLatin1(text: string): boolean {
   return /^[\n\r\t\u0020-\u007e\u00a0-\u00ff]*$/.test(text);
 }
 

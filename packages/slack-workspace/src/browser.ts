@@ -52,7 +52,6 @@ const PAGE_HEADERS = {
 };
 
 const LOCAL_NAMES = ['127.0.0.1', 'localhost', '[::1]'];
-/** Topics that the page doesn't show. */
 const HIDDEN_TOPICS = ['call', 'delivery', 'socket'];
 const KEEP_ALIVE_MS = 20_000;
 
@@ -176,7 +175,6 @@ const perform = async (options: BrowserOptions, name: RequestName, body: unknown
 
 type Performer = (body: unknown, findActor: (userId: string) => Actor, core: Core) => Promise<unknown>;
 
-/** Validates the body and then acts as the person. */
 function createPerformer<S extends z.ZodType<{ user: string }>>(
   schema: S,
   act: (actor: Actor, body: z.infer<S>, core: Core) => unknown,

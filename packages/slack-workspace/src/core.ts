@@ -25,7 +25,6 @@ export interface Conditions {
   answerDelayMs?: (() => number) | undefined;
 }
 
-/** The parts of a workspace, which `startWorkspace` creates. */
 export interface Core {
   readonly state: State;
   readonly triggers: Triggers;

@@ -32,7 +32,6 @@ export interface DeliverOptions {
   socket: SocketMode;
   now: () => number;
   onDelivered: () => void;
-  /** How long the app may take to acknowledge. */
   ackTimeoutMs?: number;
   /** Delays between retries of an event. Slack's are none, one minute and five minutes. */
   eventRetryDelaysMs?: readonly number[];

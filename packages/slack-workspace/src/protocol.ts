@@ -212,7 +212,6 @@ export interface ActResult {
   triggerId: string;
 }
 
-/** The response to `submit`. */
 export type SubmitResult =
   /** By block id. `sent` is false if Slack itself refused without asking the app. */
   | { outcome: 'errors'; errors: Record<string, string>; sent: boolean }

@@ -71,7 +71,6 @@ export class State {
     return `${Math.floor(this.#lastTs / 1e6)}.${String(this.#lastTs % 1e6).padStart(6, '0')}`;
   }
 
-  /** A unique id in Slack's format. */
   id(prefix: string): string {
     this.#serial += 1;
     return `${prefix}${randomBytes(4).toString('hex').toUpperCase()}${this.#serial.toString(36).toUpperCase()}`;

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { verifyAuthenticationResponse } from '@simplewebauthn/server';
 import { z } from 'zod';
 import { hashJson } from '../../lib/canonical-json.ts';
-import { computeFingerprint, FINGERPRINT, spkiToCose } from './public-key.ts';
+import { computeFingerprint, FINGERPRINT_PATTERN, spkiToCose } from './public-key.ts';
 
 export { hashJson };
 
@@ -34,7 +34,7 @@ const base64urlSchema = z
 
 export const fingerprintSchema = z
   .templateLiteral(['SHA256:', z.string()])
-  .refine((text) => FINGERPRINT.test(text));
+  .refine((text) => FINGERPRINT_PATTERN.test(text));
 
 const userIdSchema = z.string().min(1);
 /** 32 bytes in hex: a SHA-256 hash or a nonce. */

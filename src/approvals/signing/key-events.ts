@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { defineEvent } from '../../ledger/event.ts';
+import { buildEventSchema } from '../../ledger/event.ts';
 import { CHARTER_PROBLEMS } from './difference.ts';
-import { charterSigned, keyAdded, keyRevoked, keyVouched } from './key-ring.ts';
+import { charterSignedShape, keyAddedShape, keyRevokedShape, keyVouchedShape } from './key-ring.ts';
 
 export const keyEvents = [
-  defineEvent('key', ['key_added'], keyAdded),
-  defineEvent('key', ['key_vouched'], keyVouched),
-  defineEvent('key', ['key_revoked'], keyRevoked),
-  defineEvent('policy', ['charter_signed'], charterSigned),
+  buildEventSchema('key', ['key_added'], keyAddedShape),
+  buildEventSchema('key', ['key_vouched'], keyVouchedShape),
+  buildEventSchema('key', ['key_revoked'], keyRevokedShape),
+  buildEventSchema('policy', ['charter_signed'], charterSignedShape),
   /** Logged when a charter becomes valid or invalid. */
-  defineEvent('policy', ['charter_status'], { status: z.enum(['valid', ...CHARTER_PROBLEMS]) }),
+  buildEventSchema('policy', ['charter_status'], { status: z.enum(['valid', ...CHARTER_PROBLEMS]) }),
 ] as const;

@@ -23,7 +23,7 @@ import { computeFingerprint, type Fingerprint } from './public-key.ts';
 const previousHash = { previous: z.string().exactOptional() };
 
 /** The event's subject is the key's fingerprint, and its actor is the key's owner. */
-export const keyAdded = {
+export const keyAddedShape = {
   ...previousHash,
   label: z.string(),
   /** SPKI in unpadded base64url. */
@@ -31,8 +31,8 @@ export const keyAdded = {
   credential: z.string(),
   host: z.string(),
 };
-export const keyVouched = { ...previousHash, owner: z.string(), signature: vouchAssertionSchema };
-export const keyRevoked = {
+export const keyVouchedShape = { ...previousHash, owner: z.string(), signature: vouchAssertionSchema };
+export const keyRevokedShape = {
   ...previousHash,
   owner: z.string(),
   /** Omitted if the bot revoked the key. */
@@ -255,7 +255,7 @@ export function getLogAtCharter(log: KeyLog, n: number): KeyLog {
   return { ...log, revoked: log.revoked.filter(applies) };
 }
 
-export const charterSigned = {
+export const charterSignedShape = {
   ...previousHash,
   charter: z.json(),
   signature: charterAssertionSchema,

@@ -31,7 +31,7 @@ export interface SigningLink {
 }
 
 export interface LinkStore {
-  open(link: SigningLink): Promise<void>;
+  add(link: SigningLink): Promise<void>;
   find(tokenHash: string): Promise<(SigningLink & { readonly isSpent: boolean }) | undefined>;
   /**
    * Marks a link as used. Of concurrent calls, exactly one succeeds.
@@ -65,5 +65,5 @@ export interface KeyStore {
    * Saves a key's signature counter. Keys without a counter always report 0.
    * @returns false if the counter hasn't increased, so the key may have been cloned
    */
-  raiseCounter(fingerprint: string, counter: number): Promise<boolean>;
+  advanceCounter(fingerprint: string, counter: number): Promise<boolean>;
 }

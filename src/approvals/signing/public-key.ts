@@ -6,7 +6,7 @@ import { isoCBOR } from '@simplewebauthn/server/helpers';
 /** `SHA256:` and the base64url hash of the SPKI. */
 export type Fingerprint = `SHA256:${string}`;
 
-export const FINGERPRINT = /^SHA256:[A-Za-z0-9_-]{43}$/;
+export const FINGERPRINT_PATTERN = /^SHA256:[A-Za-z0-9_-]{43}$/;
 
 /** @param spki in unpadded base64url */
 export function computeFingerprint(spki: string): Fingerprint {
@@ -22,9 +22,9 @@ const COSE = {
   rsa: { kty: 3, alg: -257 },
 } as const;
 
-export const ALGORITHMS: readonly number[] = [COSE.ec.alg, COSE.okp.alg, COSE.rsa.alg];
+export const ACCEPTED_ALGORITHMS: readonly number[] = [COSE.ec.alg, COSE.okp.alg, COSE.rsa.alg];
 
-/** Converts to SPKI in unpadded base64url. @throws if the algorithm isn't in {@link ALGORITHMS} */
+/** Converts to SPKI in unpadded base64url. @throws if the algorithm isn't in {@link ACCEPTED_ALGORITHMS} */
 export function coseToSpki(cose: Uint8Array): string {
   const key = isoCBOR.decodeFirst<ReadonlyMap<number, unknown>>(Uint8Array.from(cose));
   const readBytes = (label: number) => {
@@ -42,7 +42,8 @@ export function coseToSpki(cose: Uint8Array): string {
         return { kty: 'RSA', n: readBytes(-1), e: readBytes(-2) };
     }
   };
-  if (!ALGORITHMS.includes(Number(key.get(COSE.alg)))) throw new TypeError('unsupported COSE algorithm');
+  if (!ACCEPTED_ALGORITHMS.includes(Number(key.get(COSE.alg))))
+    throw new TypeError('unsupported COSE algorithm');
   return createPublicKey({ key: toJwk(), format: 'jwk' })
     .export({ format: 'der', type: 'spki' })
     .toString('base64url');

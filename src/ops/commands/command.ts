@@ -42,7 +42,7 @@ export function requireOneArgument(args: readonly string[], argument: string): s
   return value;
 }
 
-export const DRY_RUN: Command['options'] = { 'dry-run': { type: 'boolean', default: false } };
+export const DRY_RUN_OPTION: Command['options'] = { 'dry-run': { type: 'boolean', default: false } };
 
 /** Starts an embedded database while `work` runs, unless a bot on this machine already runs it. */
 export async function withDatabase<T>(

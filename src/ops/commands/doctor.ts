@@ -8,7 +8,7 @@ import { createAccountStore } from '../../store/accounts.ts';
 import { openDatabase } from '../../store/database.ts';
 import { MigrationError, migrate } from '../../store/migrate.ts';
 import { createSettingsStore } from '../../store/settings.ts';
-import { type DoctorContext, examine } from '../doctor/doctor.ts';
+import { type DoctorContext, runChecks } from '../doctor/doctor.ts';
 import { type Finding, formatFinding, formatNextStep, formatSummary, wrong } from '../doctor/finding.ts';
 import { type Command, UsageError, withDatabase } from './command.ts';
 
@@ -34,7 +34,7 @@ export const doctorCommand: Command = {
       now: () => new Date(),
     };
     const runAllChecks = async (settings: TeamSettings, database: DoctorContext['database']) => {
-      for await (const finding of examine({ ...sharedContext, settings, database })) report(finding);
+      for await (const finding of runChecks({ ...sharedContext, settings, database })) report(finding);
     };
     const checkWithDatabase = async (url: string) => {
       await migrate({ url });

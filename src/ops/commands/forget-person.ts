@@ -3,7 +3,7 @@ import { type ForgetObstacle, forgetPerson } from '../../store/forget-person.ts'
 import { withSession } from '../../store/session.ts';
 import {
   type Command,
-  DRY_RUN,
+  DRY_RUN_OPTION,
   printChanges,
   requireOneArgument,
   UsageError,
@@ -15,7 +15,7 @@ export const forgetPersonCommand: Command = {
   summary: 'remove a person who left from all data',
   details:
     'ID is their Slack user id. Their credentials and calendar are deleted; in the log they become “former”, and its hashes stay.\nMessages in Slack stay: delete them there. With --dry-run nothing changes.',
-  options: DRY_RUN,
+  options: DRY_RUN_OPTION,
   async run({ args, values, env, print }) {
     const person = requireOneArgument(args, 'ID');
     if (!/^[UW][A-Z0-9]{2,}$/.test(person)) throw new UsageError(`${person} isn’t a Slack user id (U…).`);

@@ -1,7 +1,7 @@
 import { DAY_MS } from '../../lib/duration.ts';
 import { purge } from '../../store/purge.ts';
 import { withSession } from '../../store/session.ts';
-import { type Command, DRY_RUN, printChanges, UsageError, withBotDatabase } from './command.ts';
+import { type Command, DRY_RUN_OPTION, printChanges, UsageError, withBotDatabase } from './command.ts';
 
 /** More recent orders can still be retried, undone or reviewed. */
 const MIN_AGE_DAYS = 30;
@@ -10,7 +10,7 @@ export const purgeCommand: Command = {
   usage: '--before DATE [--dry-run]',
   summary: 'delete orders that ended before a date, and older log events',
   details: `DATE is like 2023-11-25, in UTC, at least ${MIN_AGE_DAYS} days ago. The log of orders that are kept stays, and so do all hashes.\nBudget amounts of deleted orders are deleted too. With --dry-run nothing is deleted.`,
-  options: { before: { type: 'string' }, ...DRY_RUN },
+  options: { before: { type: 'string' }, ...DRY_RUN_OPTION },
   async run({ args, values, env, print }) {
     if (args.length > 0) throw new UsageError('Give the date with --before.');
     const before = parseDay(values['before']);

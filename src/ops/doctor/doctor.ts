@@ -11,7 +11,7 @@ import { withSession } from '../../store/session.ts';
 import { checkDisk, checkKeys, checkServer } from './database-checks.ts';
 import { type Finding, ok, warning, wrong } from './finding.ts';
 import { checkPublicUrl, checkReachable, checkRegistryList, checkSlackClock } from './network-checks.ts';
-import { checkSlack, type SlackNames } from './slack-checks.ts';
+import { checkSlack, type SlackIdSettings } from './slack-checks.ts';
 
 export interface DoctorContext {
   readonly config: Config;
@@ -24,7 +24,7 @@ export interface DoctorContext {
 }
 
 /** Yields the findings of each group of checks as soon as they are known. An error becomes a finding. */
-export async function* examine(deps: DoctorContext): AsyncGenerator<Finding> {
+export async function* runChecks(deps: DoctorContext): AsyncGenerator<Finding> {
   const groups: readonly (readonly [subject: string, check: () => Promise<readonly Finding[]>])[] = [
     ['Settings', async () => findTypos(deps.config)],
     ['Database', () => checkDatabase(deps)],
@@ -54,7 +54,7 @@ function findTypos({ typos }: Config): readonly Finding[] {
 
 const SLACK_API = 'https://slack.com/api/';
 
-function getSlackIdSettings({ config, settings }: DoctorContext): SlackNames {
+function getSlackIdSettings({ config, settings }: DoctorContext): SlackIdSettings {
   return { settings, admins: config.admins, allowOrgMembers: config.allowOrgMembers };
 }
 

@@ -7,7 +7,7 @@ import { BOT_SCOPES } from '../../slack/outbound/scopes.ts';
 import { okResponseSchema, SlackApiError, type SlackWeb } from '../../slack/outbound/web.ts';
 import { type Finding, formatCount, ok, warning, wrong } from './finding.ts';
 
-export interface SlackNames {
+export interface SlackIdSettings {
   /** The settings in force: saved ones override the environment. */
   readonly settings: TeamSettings;
   readonly admins: readonly string[];
@@ -23,7 +23,7 @@ const identitySchema = z.object({
 });
 
 /** Checks the bot token and its scopes, then the people, groups and channels in the settings. */
-export async function checkSlack(web: SlackWeb, idSettings: SlackNames): Promise<readonly Finding[]> {
+export async function checkSlack(web: SlackWeb, idSettings: SlackIdSettings): Promise<readonly Finding[]> {
   let bot: z.output<typeof identitySchema>;
   try {
     bot = await web.call('auth.test', {}, identitySchema);
@@ -39,14 +39,14 @@ export async function checkSlack(web: SlackWeb, idSettings: SlackNames): Promise
   return [
     ok('Slack', `SLACK_BOT_TOKEN belongs to the workspace ${bot.team ?? bot.team_id}.`),
     ...checkScopes(bot.response_metadata?.scopes),
-    ...(await checkNames(web, idSettings, workspace)),
+    ...(await checkSlackIds(web, idSettings, workspace)),
   ];
 }
 
 /** Finds people, groups and channels in the settings that are missing or misconfigured. */
-export async function checkNames(
+export async function checkSlackIds(
   web: SlackWeb,
-  { settings, admins }: SlackNames,
+  { settings, admins }: SlackIdSettings,
   workspace: Parameters<typeof isFullMember>[1],
 ): Promise<readonly Finding[]> {
   const lists = {

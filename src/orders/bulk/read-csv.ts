@@ -5,7 +5,7 @@ import {
   hasExtraCells,
   iterateWithPauses,
   readCsv,
-  type UnreadableFile,
+  type UnreadableFileIssue,
 } from '../../lib/csv.ts';
 import { findColumn } from '../../lib/csv-headings.ts';
 import { Secret } from '../../service/secret.ts';
@@ -21,7 +21,7 @@ export const MAX_ROWS = 2_000;
 const OPTIONAL_COLUMNS: ReadonlySet<BulkColumn> = new Set(['period']);
 
 export type FileIssue =
-  | UnreadableFile
+  | UnreadableFileIssue
   | CsvIssue
   | { readonly code: 'empty' }
   /** The first line looks like a row. */
@@ -107,10 +107,14 @@ interface ParsedRow {
   readonly content: string;
 }
 
-function readRow(task: BulkTask, columns: readonly string[], { line, cells, raw }: CsvRecord): ParsedRow {
+function readRow(
+  task: BulkTask,
+  columns: readonly string[],
+  { line, cells, rawCells }: CsvRecord,
+): ParsedRow {
   const cellTexts: Cells = Object.fromEntries(
     // An auth code can begin with any character, so its cell is read unchanged.
-    columns.map((column, index) => [column, (column === 'auth' ? raw : cells)[index] ?? '']),
+    columns.map((column, index) => [column, (column === 'auth' ? rawCells : cells)[index] ?? '']),
   );
   const name = cellTexts.name ?? '';
   const reject = (issues: readonly RowIssue[]): ParsedRow => ({ row: { line, name, issues }, content: '' });

@@ -13,7 +13,7 @@ const MAX_REFUSALS = 3;
 const MAX_UNKNOWN_SHARE = 0.1;
 
 /** The number of a row's wave, from 1. */
-export function computeWave(n: number, { waveSize }: { readonly waveSize: number }): number {
+export function computeWaveNumber(n: number, { waveSize }: { readonly waveSize: number }): number {
   return Math.ceil(n / waveSize);
 }
 
@@ -23,8 +23,8 @@ export function findNextItems({ items, bulk }: Order): readonly OrderItem[] {
   if (bulk === undefined) return waiting;
   const firstUnfinished = items.find(({ state }) => state === 'WAITING' || state === 'SENT');
   if (firstUnfinished === undefined) return [];
-  const currentWave = computeWave(firstUnfinished.n, bulk);
-  return waiting.filter(({ n }) => computeWave(n, bulk) === currentWave);
+  const currentWave = computeWaveNumber(firstUnfinished.n, bulk);
+  return waiting.filter(({ n }) => computeWaveNumber(n, bulk) === currentWave);
 }
 
 /** A paused order sends nothing until a person resumes it. */
@@ -72,7 +72,7 @@ function findUnknownWave(
   const unknownNames = new Map<number, string[]>();
   for (const { n, name, state } of unreviewed) {
     if (state !== 'UNKNOWN') continue;
-    const wave = computeWave(n, bulk);
+    const wave = computeWaveNumber(n, bulk);
     const names = [...(unknownNames.get(wave) ?? []), name];
     unknownNames.set(wave, names);
     const size = Math.min(bulk.waveSize, rows - (wave - 1) * bulk.waveSize);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { type HoldReason, holdReasonSchema } from '../../mandates/codes.ts';
-import { DANGERS, type DangerCode } from '../../names/posture.ts';
+import { DANGER_CODES, type DangerCode } from '../../names/posture.ts';
 import { INCIDENT_KINDS, type IncidentKind } from '../../names/unexplained-changes.ts';
 import { ORDER_TASK_NAMES } from '../../orders/order.ts';
 import { findTask } from '../../orders/tasks.ts';
@@ -48,8 +48,8 @@ const DATA_SCHEMAS = {
     incident_id: z.string(),
     code: z.enum(['ours', 'over']),
   }),
-  'finding.opened': z.strictObject({ name: nameSchema, code: z.enum(DANGERS) }),
-  'finding.closed': z.strictObject({ name: nameSchema, code: z.enum(DANGERS) }),
+  'finding.opened': z.strictObject({ name: nameSchema, code: z.enum(DANGER_CODES) }),
+  'finding.closed': z.strictObject({ name: nameSchema, code: z.enum(DANGER_CODES) }),
   'reminder.last': z.strictObject({ name: nameSchema, code: z.enum(REMINDER_CODES), expires: z.iso.date() }),
   /** Private orders omit `names`. */
   'order.unknown': z.strictObject({

@@ -1,4 +1,4 @@
-import { abortable } from '../../lib/abortable.ts';
+import { rejectOnAbort } from '../../lib/abortable.ts';
 import type { DnsClient } from './client.ts';
 
 export interface ParentZones {
@@ -62,7 +62,7 @@ export function createParentZones(dns: DnsClient, now: () => Date): ParentZones 
         const zone = labels.slice(firstLabel).join('.');
         const cached = zones.get(zone);
         if (cached !== undefined && cached.expiresAt > now().getTime()) return cached.addresses;
-        const servers = await abortable(lookUpOnce(zone), signal);
+        const servers = await rejectOnAbort(lookUpOnce(zone), signal);
         if (servers === 'unanswered') return cached?.addresses ?? [];
         if (servers !== 'none') return servers.addresses;
       }

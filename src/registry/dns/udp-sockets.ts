@@ -4,7 +4,7 @@ import { isIPv6 } from 'node:net';
 import type { DnsServer } from './servers.ts';
 
 /** Encodes one question and handles its response. */
-export interface Listener {
+export interface QuestionListener {
   /** @param id the id that the response must have */
   readonly encode: (id: number) => Buffer;
   /** Called for each packet from the server with this id. The packet may not be the response. */
@@ -15,7 +15,7 @@ export interface Listener {
 
 export interface UdpSockets {
   /** @returns a function that cancels the question */
-  ask(server: DnsServer, listener: Listener): () => void;
+  ask(server: DnsServer, listener: QuestionListener): () => void;
 }
 
 const ID_COUNT = 65_536;
@@ -23,7 +23,7 @@ const MAX_QUERIES_PER_SOCKET = 64;
 
 interface SharedSocket {
   readonly socket: Socket;
-  readonly pending: Map<number, Listener>;
+  readonly pending: Map<number, QuestionListener>;
   isConnected: boolean;
   queryCount: number;
 }
@@ -57,7 +57,7 @@ export function createUdpSockets(): UdpSockets {
     return shared;
   }
 
-  function send({ socket }: SharedSocket, id: number, { encode, onFailure }: Listener): void {
+  function send({ socket }: SharedSocket, id: number, { encode, onFailure }: QuestionListener): void {
     socket.send(encode(id), (error) => {
       if (error) onFailure();
     });

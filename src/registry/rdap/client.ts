@@ -4,12 +4,12 @@ import { HostBusyError, HostRateLimiter } from '../../http/host-rate-limiter.ts'
 import {
   type AddressGuard,
   createAddressGuard,
+  type HostResolver,
   PrivateAddressError,
-  type Resolve,
 } from '../../http/public-address.ts';
 import { parseRetryAfter } from '../../http/retry-after.ts';
 import { decodeJsonBody, parseJson } from '../../http/text.ts';
-import { abortable } from '../../lib/abortable.ts';
+import { rejectOnAbort } from '../../lib/abortable.ts';
 import { DAY_MS, MINUTE_MS } from '../../lib/duration.ts';
 import { findRecordUrl, type RdapBootstrap, readRdapBootstrap } from './bootstrap.ts';
 
@@ -70,7 +70,7 @@ export interface RdapClientOptions {
   /** Applies to the whole exchange, including redirects. */
   readonly deadlineMs?: number;
   /** Default: the operating system's resolver. */
-  readonly resolve?: Resolve;
+  readonly resolve?: HostResolver;
 }
 
 /** Fetches registries' public records (RFC 9082). */
@@ -134,7 +134,7 @@ export function createRdapClient(options: RdapClientOptions): RdapClient {
   return {
     async fetchRecord(name, signal) {
       signal?.throwIfAborted();
-      const bootstrap = await abortable(getBootstrap(), signal);
+      const bootstrap = await rejectOnAbort(getBootstrap(), signal);
       return fetchRecord(context, bootstrap, name, signal);
     },
     close: () => agent.destroy(),

@@ -57,7 +57,7 @@ export function cleanText(value: string): string {
     .slice(0, MAX_TEXT_LENGTH);
 }
 
-export function parseMatching<T>(schema: z.ZodType<T>, values: readonly unknown[] = []): T[] {
+export function parseValidItems<T>(schema: z.ZodType<T>, values: readonly unknown[] = []): T[] {
   return values.flatMap((value) => {
     const parsed = schema.safeParse(value);
     return parsed.success ? [parsed.data] : [];

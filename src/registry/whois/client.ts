@@ -1,8 +1,8 @@
 import { connect, isIP, type LookupFunction } from 'node:net';
 import { HostBusyError, HostRateLimiter } from '../../http/host-rate-limiter.ts';
-import { createAddressGuard, type Resolve } from '../../http/public-address.ts';
+import { createAddressGuard, type HostResolver } from '../../http/public-address.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../lib/duration.ts';
-import { readWhois, type WhoisReading } from './record.ts';
+import { parseWhoisResponse, type WhoisReading } from './record.ts';
 import { WHOIS_PORT, type WhoisServer } from './servers.ts';
 import { findLongestSuffix, findWhoisZone } from './zones.ts';
 
@@ -31,7 +31,7 @@ export interface WhoisClientOptions {
   readonly spacingMs?: number;
   readonly deadlineMs?: number;
   /** Default: the operating system's resolver. */
-  readonly resolve?: Resolve;
+  readonly resolve?: HostResolver;
 }
 
 const IANA: WhoisServer = { host: 'whois.iana.org', port: WHOIS_PORT };
@@ -50,7 +50,7 @@ type Referral = WhoisServer | 'no_server' | Exclude<ExchangeResult, { text: stri
 interface WhoisContext
   extends Required<Pick<WhoisClientOptions, 'servers' | 'now' | 'spacingMs' | 'deadlineMs'>> {
   readonly iana: WhoisServer;
-  readonly resolve: Resolve | undefined;
+  readonly resolve: HostResolver | undefined;
   readonly limiters: Map<string, HostRateLimiter>;
   readonly referrals: Map<string, { readonly server: Referral; readonly expiresAt: number }>;
 }
@@ -107,7 +107,7 @@ async function queryServer(context: WhoisContext, name: string, signal: AbortSig
     signal,
   );
   if (!('text' in answer)) return answer;
-  const reading = readWhois(answer.text, name, context.now());
+  const reading = parseWhoisResponse(answer.text, name, context.now());
   if (reading.kind === 'limited') limiter.pause(PAUSE_MS);
   return reading;
 }

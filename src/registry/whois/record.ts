@@ -48,7 +48,7 @@ const HIDDEN_VALUE =
 const MAX_SHOWN_LENGTH = 80;
 
 /** @param name in ASCII. */
-export function readWhois(text: string, name: string, now: Date): WhoisReading {
+export function parseWhoisResponse(text: string, name: string, now: Date): WhoisReading {
   const lines = readLines(text);
   if (RATE_LIMITED_LINE.test(text) || lines.some(({ value }) => RATE_LIMITED_LINE.test(value)))
     return { kind: 'limited' };

@@ -9,7 +9,7 @@ import type { Session } from './shared-session.ts';
 import { createSigner } from './signer.ts';
 import type { SignedRequest } from './task-signature.ts';
 import { createTokenSource } from './token-source.ts';
-import { createTokenSteps } from './token-steps.ts';
+import { createMemoryTokenSteps } from './token-steps.ts';
 
 /** Signs requests with one credential, manages its sessions, and checks the credential. */
 export interface Authenticator {
@@ -48,7 +48,7 @@ export function createAuthenticator(
   const waitAbort = new AbortController();
   const { sleep: wait = (milliseconds, signal) => sleep(milliseconds, undefined, { signal }) } = options;
   const claimToken = createTokenSource(credential, clientContext.now, {
-    steps: options.tokenSteps ?? createTokenSteps(),
+    steps: options.tokenSteps ?? createMemoryTokenSteps(),
     sleep: (milliseconds) => wait(milliseconds, waitAbort.signal),
     maxWaitMs: options.timeoutMs * TOKEN_WAIT_SHARE,
   });
@@ -77,7 +77,7 @@ export function createAuthenticator(
         }
         case 'two_factor': {
           if (givenHash !== undefined) return { verified: false };
-          const session = await waitForSession(sessions.xml.get(), activity, deadline);
+          const session = await waitForSession(sessions.xml.getOrOpen(), activity, deadline);
           callerHash = session.key;
           const endsAt = Number.isFinite(session.expiresAt) ? session.expiresAt : undefined;
           return { verified: true, sessionHash: session.key, sessionEndsAt: endsAt };
@@ -86,7 +86,7 @@ export function createAuthenticator(
     },
     async logout(scope) {
       waitAbort.abort();
-      const [json, xml] = await Promise.all([sessions.json.current(), sessions.xml.current()]);
+      const [json, xml] = await Promise.all([sessions.json.getExisting(), sessions.xml.getExisting()]);
       const isCallerSession = xml?.key.reveal() === callerHash?.reveal();
       const hashes = [isCallerSession ? undefined : xml?.key, scope === 'all' ? callerHash : undefined];
       await Promise.allSettled([

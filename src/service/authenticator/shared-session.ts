@@ -10,11 +10,11 @@ export interface Session {
 /** One session that a client's concurrent calls share. */
 export interface SharedSession {
   /** Concurrent callers share the pending login and its failure. */
-  get(): Promise<Session>;
+  getOrOpen(): Promise<Session>;
   /** Does nothing if another call has already replaced the session. */
   invalidate(session: Session): void;
   /** Waits if a session is being opened. @returns undefined if there is no valid session */
-  current(): Promise<Session | undefined>;
+  getExisting(): Promise<Session | undefined>;
 }
 
 /** Sessions are renewed this early, so that none ends during a request. */
@@ -33,7 +33,7 @@ export function shareSession(
   };
 
   return {
-    get() {
+    getOrOpen() {
       const expiresAt = current?.session?.expiresAt;
       if (current === undefined || (expiresAt !== undefined && now() >= expiresAt - RENEWAL_MARGIN_MS)) {
         const opening = open();
@@ -51,7 +51,7 @@ export function shareSession(
     invalidate(session) {
       if (current?.session === session) current = undefined;
     },
-    async current() {
+    async getExisting() {
       const entry = current;
       const session = await entry?.opening.catch(() => undefined);
       return session !== undefined && session.expiresAt > now() ? session : undefined;

@@ -89,7 +89,10 @@ export function formatSignatureHeaders(signature: JsonSignature, prefix: string)
         ? [getHeaderName(prefix, 'SessionId'), signature.id.reveal()]
         : ['cookie', `${SESSION_COOKIE}=${signature.id.reveal()}`];
     case 'basic': {
-      const headers = ['authorization', `Basic ${encodeBasicToken(signature.user, signature.password)}`];
+      const headers = [
+        'authorization',
+        `Basic ${encodeBasicCredentials(signature.user, signature.password)}`,
+      ];
       if (signature.context !== undefined)
         headers.push(getHeaderName(prefix, 'Context'), String(signature.context));
       return headers;
@@ -102,7 +105,7 @@ function getHeaderName(prefix: string, name: 'Context' | 'SessionId'): string {
   return `${prefix}${name}`.toLowerCase();
 }
 
-export function encodeBasicToken(user: string, password: Secret): string {
+export function encodeBasicCredentials(user: string, password: Secret): string {
   if (user.includes(':')) {
     throw new InvalidInputError('a user name with ":" cannot sign a JSON request', {
       code: 'user_name_with_colon',
@@ -144,7 +147,7 @@ export function listSecrets(credential: Credential): string[] {
   );
   try {
     const user = credential.method === 'trusted_application' ? credential.uuid : credential.user;
-    return [...secrets, encodeBasicToken(user, credential.password)];
+    return [...secrets, encodeBasicCredentials(user, credential.password)];
   } catch {
     // Basic authentication can't transmit this user and password, so their encoding is never sent.
     return secrets;

@@ -24,7 +24,7 @@ export function createSigner(options: AuthenticatorOptions, sessions: Sessions) 
     }
     const { user, context, password } = credential;
     if (options.jsonAuth === 'basic') return { signature: { kind: 'basic', user, context, password } };
-    const session = await waitForSession(sessions.json.get(), activity, deadline);
+    const session = await waitForSession(sessions.json.getOrOpen(), activity, deadline);
     return { signature: { kind: 'session', id: session.key, place }, session };
   }
 
@@ -40,7 +40,7 @@ export function createSigner(options: AuthenticatorOptions, sessions: Sessions) 
       const { user, context, password } = credential;
       return { signature: { kind: 'auth', user, context, password } };
     }
-    const session = await waitForSession(sessions.xml.get(), activity, deadline);
+    const session = await waitForSession(sessions.xml.getOrOpen(), activity, deadline);
     return { signature: { kind: 'auth_session', hash: session.key }, session };
   }
 

@@ -12,7 +12,7 @@ export interface TokenSteps {
   releaseStep(user: string, step: number): Promise<void>;
 }
 
-export function createTokenSteps(): TokenSteps {
+export function createMemoryTokenSteps(): TokenSteps {
   const lastSteps = new Map<string, number>();
   return {
     async claimStep(user, step) {

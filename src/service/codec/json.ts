@@ -1,7 +1,7 @@
 import type { HttpRequest } from '../../http/exchange.ts';
 import { decodeJsonBody, parseJson } from '../../http/text.ts';
 import { type Envelope, parseEnvelope } from '../envelope.ts';
-import { assertDepth, assertSize } from '../redact.ts';
+import { assertDepthAndCheckKeys, assertSize } from '../redact.ts';
 import { Secret } from '../secret.ts';
 import type { RequestDescription } from '../task.ts';
 import { InvalidInputError, InvalidResponseError } from './codec-errors.ts';
@@ -12,7 +12,7 @@ export interface DecodedResponse {
   /** The response text, which is searched for echoed secrets. */
   readonly text: string;
   /** Whether `text` has escapes or other markup, so that a search can miss secrets. */
-  readonly isOpaque: boolean;
+  readonly canHideSecrets: boolean;
 }
 
 /** See “General query parameters” in the service's API documentation. */
@@ -135,6 +135,6 @@ export function decodeJson(body: Buffer, contentType?: string | undefined): Deco
     // The parser's own message quotes the response.
     throw new InvalidResponseError(text.trim() === '' ? 'the response is empty' : 'the response is not JSON');
   }
-  const hasPrototypeKey = assertDepth(decoded);
-  return { envelope: parseEnvelope(decoded), text, isOpaque: hasPrototypeKey || text.includes('\\') };
+  const hasPrototypeKey = assertDepthAndCheckKeys(decoded);
+  return { envelope: parseEnvelope(decoded), text, canHideSecrets: hasPrototypeKey || text.includes('\\') };
 }

@@ -122,7 +122,7 @@ export function decodeXml(body: Buffer, contentType?: string | undefined): Decod
     envelope: { ...parseEnvelope(toJsonShape(response, result)), received: response },
     text,
     // References, CDATA sections, comments and processing instructions can split or encode a secret.
-    isOpaque: /&|<!|.<\?/s.test(text),
+    canHideSecrets: /&|<!|.<\?/s.test(text),
   };
 }
 

@@ -16,7 +16,7 @@ import {
   type SubmissionResult,
   toFormOrigin,
 } from '../feature.ts';
-import { actions, lines, message, section, textMessage } from '../kit/blocks.ts';
+import { actions, lineSections, message, section, textMessage } from '../kit/blocks.ts';
 import {
   choiceField,
   choicesSchema,
@@ -34,14 +34,14 @@ import { openForm } from '../open-form.ts';
 import { createRefreshAction } from '../refresh-form.ts';
 import {
   activeAccountQuestion,
-  activeText,
+  activeAccountText,
   detailsButton,
   detailsMessage,
   formatLinkRefusal,
   LINK,
   linkedText,
   NO_LONGER_LINKED,
-  noSuchSlot,
+  noSuchAccountText,
   teamLinkedText,
   tooManyTriesText,
   UNLINK,
@@ -67,7 +67,7 @@ const METHOD_DISPLAY: FieldDisplay = {
     trusted_application: 'Trusted application',
     two_factor: 'User name, password and two-factor token',
   }),
-  dispatches: true,
+  refreshesForm: true,
 };
 
 const VISIBLE = /^[^\p{Cc}\p{Cs}]*$/u;
@@ -266,7 +266,7 @@ async function runUnlink(call: CommandCall): Promise<void> {
   if (accounts.length === 0) return call.respond(UNLINK.none);
   const chosenAccounts =
     word === undefined ? accounts : accounts.filter((account) => account.slot === parseSlot(word));
-  if (chosenAccounts.length === 0 && word !== undefined) return call.respond(noSuchSlot(accounts));
+  if (chosenAccounts.length === 0 && word !== undefined) return call.respond(noSuchAccountText(accounts));
   if (word === undefined && accounts.length > 1) return call.respond(unlinkQuestion(accounts));
   const removed = await call.context.accounts.unlink(call.person.id, chosenAccounts[0]?.slot);
   await call.respond(unlinkedText(removed, await listUnsentIds(call.context, removed)));
@@ -277,7 +277,7 @@ async function runUse(call: CommandCall): Promise<void> {
   const accounts = await call.context.accounts.list(call.person.id);
   if (word === undefined) return call.respond(activeAccountQuestion(accounts));
   const account = await call.context.accounts.activate(call.person.id, parseSlot(word));
-  await call.respond(account === undefined ? noSuchSlot(accounts) : activeText(account));
+  await call.respond(account === undefined ? noSuchAccountText(accounts) : activeAccountText(account));
 }
 
 async function runWhoami(call: CommandCall): Promise<void> {
@@ -288,7 +288,7 @@ async function runWhoami(call: CommandCall): Promise<void> {
   const text = whoamiText(accounts, team);
   const loginAccount = accounts.find(({ isActive, method }) => isActive && method === 'password');
   const details = loginAccount === undefined ? [] : actions('whoami', [detailsButton(loginAccount)]);
-  await call.respond(message(text, [...lines(text.split('\n')), ...details]));
+  await call.respond(message(text, [...lineSections(text.split('\n')), ...details]));
 }
 
 /** Shows a login's access rights, profile and customer data, but only to the account's owner. */

@@ -8,12 +8,12 @@ import {
   code,
   count,
   escapeText,
-  joinFirst,
-  lines,
+  formatLocalTime,
+  joinAtMost,
+  lineSections,
   type Message,
   mention,
   message,
-  moment,
   quote,
   textMessage,
 } from '../kit/blocks.ts';
@@ -117,7 +117,7 @@ export function unlinkedText(
   const orders =
     unsent.length === 0
       ? 'No pending orders use it.'
-      : `${count(unsent.length, 'order')} won’t be sent: ${joinFirst(unsent.map(code), MAX_SHOWN_ORDERS)}.`;
+      : `${count(unsent.length, 'order')} won’t be sent: ${joinAtMost(unsent.map(code), MAX_SHOWN_ORDERS)}.`;
   return `Deleted: ${isTeamAccount ? 'the team’s account, ' : ''}${names}. ${orders}`;
 }
 
@@ -132,12 +132,12 @@ export function activeAccountQuestion(accounts: readonly Account[]): string {
   return `Which context? For example, \`/domain use 4\`.\n${accountList(accounts)}`;
 }
 
-export function activeText(account: Account): string {
+export function activeAccountText(account: Account): string {
   return `Your active account is now ${code(formatAccountName(account))}, ${formatContext(account.context)}.`;
 }
 
 /** Doesn't repeat the input, which may be a password. */
-export function noSuchSlot(accounts: readonly Account[]): string {
+export function noSuchAccountText(accounts: readonly Account[]): string {
   return `No such account is linked.\n${accountList(accounts)}`;
 }
 
@@ -154,7 +154,7 @@ const METHOD_LABELS: Readonly<Record<Account['method'], string>> = {
 
 function accountLine(account: Account): string {
   const checked =
-    account.verifiedAt === undefined ? 'not used yet' : `last checked ${moment(account.verifiedAt)}`;
+    account.verifiedAt === undefined ? 'not used yet' : `last checked ${formatLocalTime(account.verifiedAt)}`;
   const name = account.application === undefined ? '' : ` “${escapeText(account.application)}”`;
   return `${account.isActive ? ':large_green_circle: *active*' : ':white_circle:'} ${code(formatAccountName(account))}${name}, ${formatContext(account.context)}, ${METHOD_LABELS[account.method]}, ${checked}${formatProfile(account)}`;
 }
@@ -177,7 +177,8 @@ function formatProfile({ profile, method }: Account): string {
 function teamAccountLine(team: Account | undefined, hasOwn: boolean): string {
   if (team === undefined) return '';
   const linkedBy = team.linkedBy === undefined ? '' : `, linked by ${mention(team.linkedBy)}`;
-  const checked = team.verifiedAt === undefined ? 'not used yet' : `last used ${moment(team.verifiedAt)}`;
+  const checked =
+    team.verifiedAt === undefined ? 'not used yet' : `last used ${formatLocalTime(team.verifiedAt)}`;
   const usage = hasOwn ? 'You use your own account.' : 'You use it, because you have no account of your own.';
   return `\n:busts_in_silhouette: *The team’s account*: ${code(formatAccountName(team))} “${escapeText(team.application ?? '')}”, ${checked}${linkedBy}. Only approved orders use it. ${usage}`;
 }
@@ -209,7 +210,7 @@ export function detailsMessage(account: Account, outcome: ReadUserOutcome): Mess
       const facts = listAnswerFields(outcome.record);
       const left = facts.length - MAX_FACTS;
       return message(`Service data for ${escapeText(formatAccountName(account))}`, [
-        ...lines([
+        ...lineSections([
           `*Service data for ${code(formatAccountName(account))}*`,
           ...facts
             .slice(0, MAX_FACTS)

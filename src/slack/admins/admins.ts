@@ -6,7 +6,7 @@ import type { AdminsToNotify, SlackContext } from '../context.ts';
 import type { Message } from '../kit/blocks.ts';
 import type { SlackDirectory } from '../outbound/directory.ts';
 import {
-  directMessagePlace,
+  createDirectMessagePlace,
   type NotificationPlanner,
   ONCE,
   type SendNotification,
@@ -51,7 +51,7 @@ async function notifyAdmins(
       purpose: `to:${admin}`,
       version: ONCE,
       occurredAt: new Date(0),
-      places: [directMessagePlace(directory, admin)],
+      places: [createDirectMessagePlace(directory, admin)],
       message: () => message,
     });
   }
@@ -72,7 +72,7 @@ export function recordUnreadableGroup(
 
 /** Alerts admins once a day about a group that Slack can't look up. */
 export function createGroupPlanner(context: SlackContext): NotificationPlanner {
-  return async ({ id, refused: code = '' }, send) => {
+  return async ({ id, refusalCode: code = '' }, send) => {
     const [groupId = ''] = id.split(' ');
     await notifyAdmins(context, send, unreadableGroupAlert(groupId, code));
     return undefined;
@@ -98,7 +98,7 @@ export function createDeparturePlanner(context: SlackContext): NotificationPlann
 
 /** Alerts admins once about a channel that refuses messages. A successful post resets this. */
 export function createChannelPlanner(context: SlackContext): NotificationPlanner {
-  return async ({ id, refused: code = '' }, send) => {
+  return async ({ id, refusalCode: code = '' }, send) => {
     const { approvalChannel, reminderChannel } = await context.savedSettings();
     const purpose = id === approvalChannel ? 'approvals' : id === reminderChannel ? 'reminders' : 'other';
     await notifyAdmins(context, send, unreachableAlert(id, code, purpose));
@@ -108,7 +108,7 @@ export function createChannelPlanner(context: SlackContext): NotificationPlanner
 
 /** Alerts admins once about a webhook endpoint that fails. */
 export function createEndpointPlanner(context: SlackContext): NotificationPlanner {
-  return async ({ id, refused: code }, send) => {
+  return async ({ id, refusalCode: code }, send) => {
     const endpoint = context.webhooks.endpoints.find((candidate) => candidate.id === id);
     if (endpoint !== undefined && code !== undefined)
       await notifyAdmins(context, send, failingEndpointAlert(endpoint.host, code));

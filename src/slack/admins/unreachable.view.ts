@@ -1,6 +1,6 @@
 import { type Account, formatAccountName } from '../../accounts/account.ts';
 import { code, escapeText, type Message, mention, mentionApprover, textMessage } from '../kit/blocks.ts';
-import { reminderChannelErrorText } from '../outbound/slack-error.view.ts';
+import { formatReminderChannelError } from '../outbound/slack-error.view.ts';
 
 const CONSEQUENCES = {
   approvals: {
@@ -20,7 +20,7 @@ export function unreachableAlert(
 ): Message {
   if (purpose === 'reminders')
     return textMessage(
-      `:warning: I can’t post expiry reminders in <#${channelId}> (${code(channelId)}): ${escapeText(reminderChannelErrorText(errorCode))}`,
+      `:warning: I can’t post expiry reminders in <#${channelId}> (${code(channelId)}): ${escapeText(formatReminderChannelError(errorCode))}`,
     );
   const { channel, effect } = CONSEQUENCES[purpose];
   return textMessage(

@@ -2,7 +2,7 @@ import type { TeamSettings } from '../../config/environment.ts';
 import { formatSettings, type SettingChange, teamSettingsSchema } from '../../config/settings.ts';
 import { isGroup } from '../../policy/policy.ts';
 import type { SlackContext } from '../context.ts';
-import { approverErrorText } from '../outbound/slack-error.view.ts';
+import { formatApproverError } from '../outbound/slack-error.view.ts';
 import { SlackApiError } from '../outbound/web.ts';
 import { NO_APPROVERS, noMemberText, tooFewApproversText } from '../settings/settings.view.ts';
 
@@ -13,7 +13,7 @@ export const APPROVER_SETTINGS: ReadonlySet<string> = new Set([
   'approvals_required',
 ]);
 
-export function applyChanges(settings: TeamSettings, changes: readonly SettingChange[]): TeamSettings {
+export function applySettingChanges(settings: TeamSettings, changes: readonly SettingChange[]): TeamSettings {
   return teamSettingsSchema.parse({
     ...formatSettings(settings),
     ...Object.fromEntries(changes.map(({ name, after }) => [name, after])),
@@ -38,7 +38,7 @@ export async function lookUpPeople(
       }
     } catch (error) {
       if (!(error instanceof SlackApiError)) throw error;
-      return approverErrorText(id, error);
+      return formatApproverError(id, error);
     }
   }
   return people;

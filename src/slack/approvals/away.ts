@@ -2,7 +2,7 @@ import type { StandIn } from '../../approvals/progress.ts';
 import { DAY_MS } from '../../lib/duration.ts';
 import { isCalendarDay, resolveLocalTime } from '../../zones/calendar-day.ts';
 import type { CommandCall, Feature } from '../feature.ts';
-import { backText } from '../ledger/event-notification.view.ts';
+import { welcomeBackText } from '../ledger/event-notification.view.ts';
 import { AWAY_ERRORS, awayText, NOT_AWAY } from './away.view.ts';
 
 const MAX_DAYS = 366;
@@ -64,7 +64,7 @@ async function runBack(call: CommandCall): Promise<void> {
   call.acknowledge();
   context.notifyDue();
   await context.refreshPendingCards();
-  await call.respond(backText(ended.userId));
+  await call.respond(welcomeBackText(ended.userId));
 }
 
 export const away = {

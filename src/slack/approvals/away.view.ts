@@ -1,5 +1,5 @@
 import type { StandIn } from '../../approvals/progress.ts';
-import { code, mention, mentionApprover, moment } from '../kit/blocks.ts';
+import { code, formatLocalTime, mention, mentionApprover } from '../kit/blocks.ts';
 
 export const AWAY_ERRORS = {
   usage:
@@ -26,6 +26,6 @@ export function awayText({ userId, until }: StandIn, nextStandIn: StandIn | unde
   const absenceNote =
     nextStandIn === undefined
       ? ''
-      : ` ${mention(userId)} is away too, until ${moment(nextStandIn.until)}, so neither of you has a stand-in until then.`;
-  return `${mention(userId)} is your stand-in until ${moment(until)}. They can approve what you could, except orders that either of you requested.${absenceNote} To end this earlier, use \`/domain back\`.`;
+      : ` ${mention(userId)} is away too, until ${formatLocalTime(nextStandIn.until)}, so neither of you has a stand-in until then.`;
+  return `${mention(userId)} is your stand-in until ${formatLocalTime(until)}. They can approve what you could, except orders that either of you requested.${absenceNote} To end this earlier, use \`/domain back\`.`;
 }

@@ -9,7 +9,14 @@ import {
   type RuleReference,
 } from '../../policy/policy.ts';
 import { count } from '../kit/blocks.ts';
-import { joinWithOr, mention, mentionAnyApprover, mentionApprover, moment, quote } from '../kit/mrkdwn.ts';
+import {
+  formatLocalTime,
+  joinWithOr,
+  mention,
+  mentionAnyApprover,
+  mentionApprover,
+  quote,
+} from '../kit/mrkdwn.ts';
 import { findLapsedApprovals, type HistoryEvent } from '../orders/order.view.ts';
 
 /** `rule “transfers of the brand” of policy version 3`; for a built-in rule, the setting. */
@@ -167,7 +174,7 @@ export function findNeededApprovals(order: Order, decision: PendingDecision | un
 }
 
 /** `1 approval from a member of @finance`. */
-export function missingLines({
+export function missingApprovalLines({
   requirements,
 }: {
   readonly requirements: readonly (Pick<Requirement, 'needed' | 'approvers'> & {
@@ -186,6 +193,6 @@ export function missingLines({
 export function standInLines({ standIns }: PendingDecision): string[] {
   return [...standIns].map(
     ([away, { userId, until }]) =>
-      `${mention(userId)} can approve for ${mention(away)} until ${moment(until)}`,
+      `${mention(userId)} can approve for ${mention(away)} until ${formatLocalTime(until)}`,
   );
 }

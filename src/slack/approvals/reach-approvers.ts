@@ -8,7 +8,7 @@ import { isDirectMessage } from '../kit/mrkdwn.ts';
 import type { NotifiedPeople } from '../orders/order.view.ts';
 import { buildMetadata, type PlannedOrder } from '../orders/order-posts.ts';
 import {
-  directMessagePlace,
+  createDirectMessagePlace,
   ONCE,
   type SentNotification,
   type WantedNotification,
@@ -74,7 +74,7 @@ async function copyToApprovers(
     await send({
       ...notification,
       purpose,
-      places: [directMessagePlace(context.directory, userId)],
+      places: [createDirectMessagePlace(context.directory, userId)],
     });
   }
 }

@@ -1,4 +1,4 @@
-import { toReminder } from '../../expiry/digest.ts';
+import { toWatchedReminder } from '../../expiry/digest.ts';
 import type { RenewalDays, WatchedDomain, WatchedReminder } from '../../expiry/ports.ts';
 import { loadRenewalForecast, type RenewalForecast } from '../../mandates/overview.ts';
 import { listWaitingSteps, type WaitingStep } from '../../money/waiting.ts';
@@ -34,7 +34,7 @@ export async function loadDomainWaitingCostCalculator(
 ): Promise<(listed: { readonly domain: WatchedDomain }) => readonly WaitingStep[]> {
   const calculateSteps = await loadWaitingCostCalculator(context);
   return ({ domain }) => {
-    const watched = toReminder(domain, []);
+    const watched = toWatchedReminder(domain, []);
     return watched === undefined ? [] : calculateSteps(watched);
   };
 }

@@ -1,9 +1,10 @@
 import type { Order } from '../../orders/order.ts';
-import { code, escapeText, type Message, mention, moment, textMessage } from '../kit/blocks.ts';
+import { code, escapeText, formatLocalTime, type Message, mention, textMessage } from '../kit/blocks.ts';
 import { canApproveText, orderTitle } from '../orders/order.view.ts';
 
 export function reminderNotice(order: Order): Message {
-  const deadlineText = order.expiresAt === undefined ? '' : ` Approve it by ${moment(order.expiresAt)}.`;
+  const deadlineText =
+    order.expiresAt === undefined ? '' : ` Approve it by ${formatLocalTime(order.expiresAt)}.`;
   return textMessage(
     `:bell: *${escapeText(orderTitle(order))}* is still waiting for your approval. Requested by ${mention(order.requesterId)}.${deadlineText}`,
   );
@@ -11,6 +12,6 @@ export function reminderNotice(order: Order): Message {
 
 export function escalationNotice(order: Order, approvers: readonly string[]): Message {
   return textMessage(
-    `:mega: *${escapeText(orderTitle(order))}* has been waiting for approval since ${moment(order.createdAt)}. Requested by ${mention(order.requesterId)}.${canApproveText(approvers)} See it with ${code(`/domain order ${order.id}`)}.`,
+    `:mega: *${escapeText(orderTitle(order))}* has been waiting for approval since ${formatLocalTime(order.createdAt)}. Requested by ${mention(order.requesterId)}.${canApproveText(approvers)} See it with ${code(`/domain order ${order.id}`)}.`,
   );
 }

@@ -2,7 +2,7 @@ import type { Order } from '../../orders/order.ts';
 import { DECISION_KINDS, type OrderLogEntry } from '../../orders/order-events.ts';
 import type { SlackContext } from '../context.ts';
 import { textMessage } from '../kit/blocks.ts';
-import { csvFile } from '../kit/csv-file.ts';
+import { formatCsvFile } from '../kit/csv-file.ts';
 import { createNameLookup } from '../ledger/actor-names.ts';
 import { AUDIT_COLUMNS, orderLines } from '../ledger/audit.view.ts';
 import type { PlannedThread } from '../orders/order-posts.ts';
@@ -36,13 +36,13 @@ export async function sendProgress(
 }
 
 /** Shares the plan, then the result. The result is shared again each time it changes. */
-export async function sendFiles(context: SlackContext, planned: PlannedThread): Promise<void> {
+export async function shareFiles(context: SlackContext, planned: PlannedThread): Promise<void> {
   const { order, history } = planned;
   if (order.bulk === undefined) return;
   const statement = context.buildStatement(order);
   if (statement !== undefined)
     await shareFile(context, planned, PLAN_FILE_PURPOSE, {
-      text: async () => csvFile(planCells(statement)),
+      text: async () => formatCsvFile(planCells(statement)),
       filename: `domain-steward-plan-${order.id}.csv`,
       comment: planComment(order),
     });
@@ -103,5 +103,5 @@ async function buildResultCsv({ orders, directory }: SlackContext, order: Order)
     for (const { n, cells } of await orderLines({ order, entry, decisions }, lookUpName))
       if (n !== undefined) lastLines.set(n, cells);
   }
-  return csvFile([AUDIT_COLUMNS, ...order.items.map(({ n }) => lastLines.get(n) ?? [])]);
+  return formatCsvFile([AUDIT_COLUMNS, ...order.items.map(({ n }) => lastLines.get(n) ?? [])]);
 }

@@ -10,10 +10,10 @@ import { filterVisibleIds } from '../../orders/visibility.ts';
 import { ruleNames } from '../approvals/decision.view.ts';
 import { type Interaction, toViewer } from '../feature.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
-import { csvFile } from '../kit/csv-file.ts';
+import { formatCsvFile } from '../kit/csv-file.ts';
 import type { FieldErrors, FormOrigin } from '../kit/form.ts';
 import { buildRejection, findTimeErrors } from '../orders/order-reply.ts';
-import { requestFromForm } from '../orders/ordering.ts';
+import { requestOrderFromForm } from '../orders/ordering.ts';
 import { sendFile } from '../send-file.ts';
 import { alreadyPlannedText, planMessage, skippedCells } from './bulk.view.ts';
 
@@ -91,14 +91,14 @@ export async function savePlan(
   const { rows, skipped, findings } = plan;
   if (skipped.length > 0) {
     await sendFile(interaction, {
-      text: await csvFile(skippedCells(skipped)),
+      text: await formatCsvFile(skippedCells(skipped)),
       filename: 'domain-steward-skipped-rows.csv',
       description: 'The list of skipped rows',
     });
   }
   const sums = sumByCurrency(rows.flatMap(({ name }) => facts.get(name)?.price ?? []));
   if (rows.length === 0) return { reply: planMessage(plan, undefined, sums) };
-  const outcome = await requestFromForm(interaction, origin, {
+  const outcome = await requestOrderFromForm(interaction, origin, {
     task,
     input: {},
     bulk: { rows, findings, skipped: skipped.length },

@@ -19,16 +19,16 @@ import {
   context,
   count,
   escapeText,
-  lines,
+  formatLocalTime,
+  formatUtcTime,
+  lineSections,
   type Message,
   mention,
   message,
-  moment,
   section,
   truncate,
-  utcMinute,
 } from '../kit/blocks.ts';
-import { csvIssueText, MORE_CELLS, unreadableFileText } from '../kit/csv-issue.view.ts';
+import { formatCsvIssue, formatUnreadableFile, MORE_CELLS } from '../kit/csv-issue.view.ts';
 import { BUTTON_ROW_LINES, fitLines, MAX_LINES } from '../kit/phone.ts';
 import { amountsText } from '../money/price.view.ts';
 import { dependentNames } from '../orders/impact.view.ts';
@@ -43,7 +43,7 @@ function fileIssueText(issue: FileIssue, task: BulkTask, nearest: FindNearest): 
   switch (issue.code) {
     case 'not_text':
     case 'too_large':
-      return unreadableFileText(issue);
+      return formatUnreadableFile(issue);
     case 'empty':
       return `The file has no rows. Add a header (${columns}) and one row per name.`;
     case 'no_header':
@@ -58,7 +58,7 @@ function fileIssueText(issue: FileIssue, task: BulkTask, nearest: FindNearest): 
     case 'missing_column':
       return `Line ${issue.line}: the column “${issue.column}” is missing. The columns are ${columns}.`;
     default:
-      return `Line ${issue.line}: ${csvIssueText(issue)}`;
+      return `Line ${issue.line}: ${formatCsvIssue(issue)}`;
   }
 }
 
@@ -84,7 +84,7 @@ function rowIssueText(issue: PlanIssue | RowIssue): string {
     case 'refused_by_policy':
       return `The policy doesn’t allow it: ${issue.rule}. Ask an admin.`;
     case 'deleted_already':
-      return `It was deleted on ${utcMinute(issue.deletedAt).slice(0, 10)}. Restore it first if you still need it.`;
+      return `It was deleted on ${formatUtcTime(issue.deletedAt).slice(0, 10)}. Restore it first if you still need it.`;
     default: {
       const parsed = inputIssueSchema.safeParse(issue);
       const field =
@@ -123,7 +123,7 @@ const MAX_SHOWN_NAMES = 5;
 export function findingBlocks({ findings }: { readonly findings: readonly PlanFinding[] }): SectionBlock[] {
   return findings.length === 0
     ? []
-    : lines([
+    : lineSections([
         '*Check these names first*',
         ...findings.map((finding) => `• ${findingText(finding, MAX_SHOWN_NAMES)}`),
       ]);
@@ -153,7 +153,7 @@ export function planMessage(plan: BulkPlan, order: Order | undefined, sums: read
     ...skippedLines(plan.skipped, MAX_ROWS_WITH_PLAN),
   ]);
   return message(`${lead}.`, [
-    ...lines(fitLines(planLines, MAX_PLAN_LINES)),
+    ...lineSections(fitLines(planLines, MAX_PLAN_LINES)),
     ...actions(`plan_${order.id}`, [
       button('order_confirm', `Request ${count(validCount, 'name')}`, order.id, { style: 'primary' }),
       button('bulk_drop', 'Discard', order.id),
@@ -290,7 +290,7 @@ export function pausedReply(order: Order, reason: PauseReason, title: string, ap
   return message(lead, [
     section(`:pause_button: ${mention(order.requesterId)}, ${approvers}: ${lead}`),
     section(
-      `${tallyText(order)}. Check at the domain service what happened. Then click *Resume* or *Stop*.${order.expiresAt === undefined ? '' : ` The order expires ${moment(order.expiresAt)}.`}`,
+      `${tallyText(order)}. Check at the domain service what happened. Then click *Resume* or *Stop*.${order.expiresAt === undefined ? '' : ` The order expires ${formatLocalTime(order.expiresAt)}.`}`,
     ),
     ...actions(`paused_${order.id}`, [
       ...pauseButtons(order),

@@ -9,7 +9,7 @@ export const PLAN_FILE_PURPOSE = 'file:plan';
 export const SHARED_FILE_TS = 'file';
 
 export function buildOpenedPagesRecord(userId: string, channelId: string | undefined) {
-  return { purpose: `pages:${userId}`, channelId: channelId ?? '', ts: '', shows: undefined };
+  return { purpose: `pages:${userId}`, channelId: channelId ?? '', ts: '', shownVersion: undefined };
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { CalendarName, CalendarText } from '../../expiry/calendar.ts';
+import type { CalendarName, EventText } from '../../expiry/calendar.ts';
 import type { ExpirySource } from '../../names/dates.ts';
 import { formatDomainName } from '../../zones/names.ts';
 import { code, context, type Message, message, section } from '../kit/blocks.ts';
@@ -17,7 +17,7 @@ const SOURCE_TEXTS: Readonly<Record<ExpirySource, string>> = {
 export function formatCalendarEvent(
   { name, source, isLapsing, hasMandate }: CalendarName,
   hasService: boolean,
-): CalendarText {
+): EventText {
   const title = formatDomainName(name);
   if (hasMandate && !isLapsing)
     return {

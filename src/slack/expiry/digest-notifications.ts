@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { TeamSettings } from '../../config/environment.ts';
 import { findDueCertificates } from '../../expiry/certificate-warnings.ts';
 import type { MonthCount } from '../../expiry/chart.ts';
-import { assignMessages, claimNextBatch, dropOutdated, loadChart } from '../../expiry/digest.ts';
+import { assignMessages, claimNextBatch, dropOutdatedReminders, loadChart } from '../../expiry/digest.ts';
 import { askOwners, findMessageDay } from '../../expiry/owner-question.ts';
 import type { DueReminder, ReminderSchedule } from '../../expiry/plan.ts';
 import {
@@ -15,7 +15,7 @@ import {
   type PlannedReminder,
   type WatchedReminder,
 } from '../../expiry/ports.ts';
-import { lastScheduled, nextScheduled } from '../../expiry/schedule.ts';
+import { findLastScheduledTime, findNextScheduledTime } from '../../expiry/schedule.ts';
 import { dropMissing } from '../../lib/collections.ts';
 import { MINUTE_MS } from '../../lib/duration.ts';
 import { loadRenewalForecast } from '../../mandates/overview.ts';
@@ -116,23 +116,23 @@ async function postNewFindings(
   // If the bot was down, everything since then is new.
   const since =
     previous === undefined
-      ? lastScheduled(reminderCron, reminderTimezone, new Date(until.getTime() - 1))
+      ? findLastScheduledTime(reminderCron, reminderTimezone, new Date(until.getTime() - 1))
       : new Date(previous);
-  const [faulty, unrecorded, expiring, renewed] = await Promise.all([
+  const [faultyNames, unrecordedNames, expiring, renewedNames] = await Promise.all([
     records.listNewFaults(since, until),
     records.listNewlyUnrecorded(since, until),
     records.listExpiringCertificates(until),
     records.listRenewedElsewhere(since, until),
   ]);
   const certificates = findDueCertificates(expiring, certificateDays, { from: since, to: until });
-  const newsCount = faulty.length + unrecorded.length + certificates.length + renewed.length;
+  const newsCount = faultyNames.length + unrecordedNames.length + certificates.length + renewedNames.length;
   if (newsCount === 0) return;
   await send({
     purpose: 'delegations',
     version: ONCE,
     occurredAt: until,
     places: [toDigestThread(claim, reminderChannel)],
-    message: () => newsMessage({ faulty, unrecorded, certificates, renewed, now: until }),
+    message: () => newsMessage({ faultyNames, unrecordedNames, certificates, renewedNames, now: until }),
   });
 }
 
@@ -152,7 +152,7 @@ async function postScheduled(
   if (reminderChannel === undefined) return;
   const occurredAt = new Date(claim.id);
   const today = formatCalendarDay(occurredAt, timeZone);
-  const lastDay = formatCalendarDay(nextScheduled(reminderCron, timeZone, occurredAt), timeZone);
+  const lastDay = formatCalendarDay(findNextScheduledTime(reminderCron, timeZone, occurredAt), timeZone);
   const queue = await orders.store.list({ viewer: 'system', states: ['PENDING', 'APPROVED'], limit: 1_000 });
   const upcomingOrders = sortScheduledFirst(queue).filter((order) => {
     const time = getChosenTime(order);
@@ -176,7 +176,7 @@ async function postReminders(
   const { claim, send, views, schedule, hasMore } = run;
   const { reminders } = context;
   const planned = allPlanned.filter((reminder) => reminder.destination === destination);
-  const { due, disputed } = await dropOutdated(reminders, claim.id, planned, schedule);
+  const { due, disputed } = await dropOutdatedReminders(reminders, claim.id, planned, schedule);
   const messages = assignMessages({ due, disputed }, parsePartNumber);
   const posts = claim.notifications.filter(({ purpose }) => purpose.startsWith(`${destination}:`));
   let thread = posts.find(({ message }) => message !== undefined)?.message;
@@ -190,7 +190,7 @@ async function postReminders(
     if (context.digestAbortSignal.aborted) return 'pending';
     const purpose = `${destination}:${message.part ?? ++lastPart}`;
     if (message.part === undefined) await reminders.assign(claim.id, purpose, message.reminders);
-    const currentReminders = await dropOutdated(
+    const currentReminders = await dropOutdatedReminders(
       reminders,
       claim.id,
       await reminders.listPlanned(claim.id, purpose),
@@ -266,7 +266,14 @@ async function loadHead(
     loadDueForecast(context, schedule, due),
   ]);
   const counts = { total: due.length, undated, ownerless };
-  return { ...part, ...counts, all: due, hasMore, renewals, uncovered: isReminderChannel ? uncovered : [] };
+  return {
+    ...part,
+    ...counts,
+    allDue: due,
+    hasMore,
+    renewals,
+    uncoveredNames: isReminderChannel ? uncovered : [],
+  };
 }
 
 export async function loadDueForecast(

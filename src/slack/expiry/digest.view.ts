@@ -24,7 +24,7 @@ import {
   count,
   escapeText,
   header,
-  lines,
+  lineSections,
   type Message,
   mention,
   message,
@@ -40,8 +40,8 @@ import { channelMention } from '../names/portfolio.view.ts';
 import {
   deadlineText,
   expiresText,
+  expiryActionButtons,
   getToday,
-  keepButtons,
   lineWithMenu,
   priceText,
   type RenewalCapability,
@@ -76,7 +76,7 @@ export function digestHead(
   const title = digestTitle(head, calculateWaitingCost);
   const left = head.total - head.reminders.length;
   const subject = head.destination === '' ? head.digestId : `${head.digestId}/${head.destination}`;
-  const [only] = head.all;
+  const [only] = head.allDue;
   const suffix =
     head.total === 1 && only !== undefined
       ? titleSuffix(only, head.renewals, calculateWaitingCost(only.watched))
@@ -92,14 +92,14 @@ export function digestHead(
     ...(head.total > 1
       ? actions(`digest_${head.digestId}`, [
           capability.hasService &&
-            head.all.some(({ phase }) => isRenewable(phase)) &&
+            head.allDue.some(({ phase }) => isRenewable(phase)) &&
             button('reminder_renew_many', 'Renew several…', subject, { style: 'primary' }),
           button('reminder_all', 'Show all', subject),
         ])
       : []),
     notes.length > 0 && context(...notes),
-    head.uncovered.length > 0 && context(uncoveredText(head.uncovered, capability)),
-    ...ownerlessLine(head.ownerless ?? { none: 0, ownerLeft: 0 }),
+    head.uncoveredNames.length > 0 && context(uncoveredText(head.uncoveredNames, capability)),
+    ...ownerlessLine(head.ownerless ?? { withoutOwner: 0, ownerLeft: 0 }),
   ]);
 }
 
@@ -146,7 +146,7 @@ export function digestList(
   const left = names.length - MAX_LISTED_NAMES;
   return message(`${title} in this digest`, [
     section(`*${title} in this digest*`),
-    ...lines(
+    ...lineSections(
       names
         .slice(0, MAX_LISTED_NAMES)
         .flatMap((listed) => listedLines(listed, calculateCost(listed), renewals, now)),
@@ -196,15 +196,15 @@ function titleSuffix(reminder: Reminder, renewals: RenewalDays, waiting: readonl
 
 /** `12 names need a decision. Most urgent: bakery.rest (expires tomorrow)`, `cafe.rest expires in 7 days`. Plain text. */
 function digestTitle(
-  { all, total, renewals, hasMore, disputed }: DigestHead,
+  { allDue, total, renewals, hasMore, disputed }: DigestHead,
   calculateWaitingCost: CalculateWaitingCost,
 ): string {
   const atLeast = hasMore ? 'More than ' : '';
-  const [urgent] = sortByUrgency(all, renewals, calculateWaitingCost);
+  const [urgent] = sortByUrgency(allDue, renewals, calculateWaitingCost);
   if (urgent === undefined) return `${atLeast}${disputedTitle(disputed)}`;
   const name = formatDomainName(urgent.name);
   if (total === 1) return `${name} ${headline(urgent)}`;
-  const undecidedCount = all.filter((reminder) => !isRenewedByMandate(reminder, renewals)).length;
+  const undecidedCount = allDue.filter((reminder) => !isRenewedByMandate(reminder, renewals)).length;
   const summary =
     undecidedCount === 0
       ? `Mandates renew ${count(total, 'name')}`
@@ -248,7 +248,7 @@ export function partBlocks(
       return lineWithMenu(
         line,
         `due_${index}`,
-        keepButtons(reminder.watched, findDeadline(reminder), capability),
+        expiryActionButtons(reminder.watched, findDeadline(reminder), capability),
       );
     },
   );
@@ -311,7 +311,7 @@ function disputedTitle(disputed: readonly WatchedDomain[]): string {
 
 function disputedBlocks(disputed: readonly WatchedDomain[], { hasService }: RenewalCapability): AnyBlock[] {
   if (disputed.length === 0) return [];
-  return lines([
+  return lineSections([
     hasService
       ? '*:warning: Renewed here, but not at the registry.* Ask the domain service about these names. I’ll remind you weekly.'
       : '*:warning: Renewed elsewhere, but not at the registry.* Ask the registrar about these names. I’ll remind you weekly.',

@@ -1,6 +1,6 @@
 import type { Button, SectionBlock } from '@slack/types';
 import { type Day, shiftDay } from '../../expiry/days.ts';
-import { type Deadline, renewalOptions } from '../../expiry/deadline.ts';
+import { type Deadline, getRenewalOptions } from '../../expiry/deadline.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
 import type { DueReminder } from '../../expiry/plan.ts';
 import { dropMissing } from '../../lib/collections.ts';
@@ -121,7 +121,7 @@ export interface RenewalCapability extends Capability {
   readonly isAtOtherRegistrar: (registrar: string | undefined) => boolean;
 }
 
-export function keepButtons(
+export function expiryActionButtons(
   { name, registrar }: { readonly name: string; readonly registrar?: string | undefined },
   deadline: Deadline | undefined,
   { hasService, isAtOtherRegistrar }: RenewalCapability,
@@ -129,7 +129,7 @@ export function keepButtons(
   const createButton = (actionId: string, text: string) =>
     button(actionId, text, name, { label: `${text}: ${formatDomainName(name)}` });
   const { renews, restores } =
-    deadline === undefined ? { renews: false, restores: false } : renewalOptions(deadline);
+    deadline === undefined ? { renews: false, restores: false } : getRenewalOptions(deadline);
   if (!renews && !restores) return [];
   return dropMissing([
     renews && hasService && createButton('reminder_renew', 'Renew'),

@@ -5,7 +5,7 @@ import {
 } from '../approvals/waiting.ts';
 import type { ActionCall, CommandCall, Feature, Interaction } from '../feature.ts';
 import type { Message } from '../kit/blocks.ts';
-import { expiringPage, NAMES_PER_PAGE } from './expiring.view.ts';
+import { expiringMessage, NAMES_PER_PAGE } from './expiring.view.ts';
 import { expiringUsage } from './expiry.view.ts';
 
 const DEFAULT_DAYS = 90;
@@ -37,7 +37,7 @@ async function buildExpiringPage({ context }: Interaction, days: number, offset:
     loadDomainWaitingCostCalculator(context),
   ]);
   const renewals = await loadRenewalDays(context, page.names);
-  return expiringPage(
+  return expiringMessage(
     page,
     { days, offset, now: context.now() },
     calculateCost,

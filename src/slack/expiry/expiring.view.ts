@@ -11,8 +11,8 @@ import {
   button,
   context,
   count,
-  day,
   escapeText,
+  formatUtcDate,
   type Message,
   mention,
   message,
@@ -26,7 +26,7 @@ import { DATELESS_STATE } from './dateless.view.ts';
 import {
   buildDueStatus,
   deadlineText,
-  keepButtons,
+  expiryActionButtons,
   lineWithMenu,
   priceText,
   type RenewalCapability,
@@ -39,7 +39,7 @@ export type CalculateCost = (listed: ListedName) => readonly WaitingStep[];
 
 export const NAMES_PER_PAGE = 20;
 
-export function expiringPage(
+export function expiringMessage(
   page: ListPage,
   { days, offset, now }: { readonly days: number; readonly offset: number; readonly now: Date },
   calculateCost: CalculateCost,
@@ -70,7 +70,7 @@ export function expiringPage(
           section(...listedLines(listed, calculateCost(listed), renewals, now)),
           `due_${index}`,
           listed.domain.lapse?.confirmed === undefined
-            ? keepButtons(
+            ? expiryActionButtons(
                 { name: listed.domain.name, registrar: listed.domain.trusted?.registrar },
                 listed.deadline,
                 capability,
@@ -114,7 +114,7 @@ export function listedLines(
           // Without a last safe day, the time of the deletion is an estimate.
           deletedAt === undefined || (due.phase === 'redemption' && due.lastSafeDay === undefined)
             ? whenText(due)
-            : `deleted ${day(deletedAt, now)}`,
+            : `deleted ${formatUtcDate(deletedAt, now)}`,
           deadlineText(due, waiting, renewals.get(name)),
         ];
   return dropMissing([
@@ -122,7 +122,7 @@ export function listedLines(
       formatName(name),
       ...deadlineTexts,
       expiry?.source === 'person' && 'date entered manually',
-      snooze !== undefined && snooze.until > now && `snoozed until ${day(snooze.until, now)}`,
+      snooze !== undefined && snooze.until > now && `snoozed until ${formatUtcDate(snooze.until, now)}`,
       lapse?.confirmed !== undefined && `set to lapse: “${quote(lapse.reason)}”`,
       renewed !== undefined && 'renewed, but the registry doesn’t show it yet',
       lastLookupAt === undefined && 'not looked up yet',

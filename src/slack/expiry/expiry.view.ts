@@ -1,6 +1,6 @@
 import type { KnownBlock } from '@slack/types';
 import type { Day } from '../../expiry/days.ts';
-import { renewalOptions } from '../../expiry/deadline.ts';
+import { getRenewalOptions } from '../../expiry/deadline.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
 import type { ExpiryChange } from '../../expiry/expiry-change.ts';
 import type { LineIssue } from '../../expiry/import.ts';
@@ -14,8 +14,8 @@ import {
   code,
   context,
   count,
-  day,
   escapeText,
+  formatUtcDate,
   LIMITS,
   mention,
   quote,
@@ -28,7 +28,7 @@ import { formatLineIssue, formatWatchRefusal, headingsText } from './watch-list.
  * @param today if given, the year is left out for days close to it
  */
 export function formatDay(calendarDay: Day, today?: Day): string {
-  return day(new Date(calendarDay), today === undefined ? undefined : new Date(today));
+  return formatUtcDate(new Date(calendarDay), today === undefined ? undefined : new Date(today));
 }
 
 /** `in 7 days`, `tomorrow`, `today`, `4 days ago`. */
@@ -38,7 +38,7 @@ export function formatDaysLeft(daysLeft: number): string {
   return daysLeft > 0 ? `in ${count(daysLeft, 'day')}` : `${count(-daysLeft, 'day')} ago`;
 }
 
-export const SOURCES = {
+export const EXPIRY_SOURCE_TEXTS = {
   rdap: 'registry',
   whois: 'from WHOIS',
   order: 'estimated from the last order',
@@ -46,7 +46,7 @@ export const SOURCES = {
 } as const;
 
 function formatSource({ domain }: ListedName): string {
-  return domain.expiry === undefined ? 'expiry unknown' : SOURCES[domain.expiry.source];
+  return domain.expiry === undefined ? 'expiry unknown' : EXPIRY_SOURCE_TEXTS[domain.expiry.source];
 }
 
 /** The expiry of a name, and how an order changes it. */
@@ -55,41 +55,41 @@ export function formatExpiryChange(change: ExpiryChange): string | undefined {
     case 'renew':
       return formatRenewalExpiry(change);
     case 'restore':
-      return formatRestoreExpiry(change.listed);
+      return formatRestoreExpiry(change.listedName);
     case 'create':
-      return formatCreateExpiry(change.listed);
+      return formatCreateExpiry(change.listedName);
   }
 }
 
 /** The expiry line of a card. Undefined if the expiry is unknown or already shown in a warning. */
 export function formatExpiryLine(change: ExpiryChange): string | undefined {
   if (change.task === 'create') return undefined;
-  const { listed } = change;
-  if (listed?.day === undefined) return undefined;
-  const source = listed.domain.expiry?.source === 'rdap' ? '' : ` (${formatSource(listed)})`;
-  if (change.task === 'renew' && isDeleted(listed)) return undefined;
+  const { listedName } = change;
+  if (listedName?.day === undefined) return undefined;
+  const source = listedName.domain.expiry?.source === 'rdap' ? '' : ` (${formatSource(listedName)})`;
+  if (change.task === 'renew' && isDeleted(listedName)) return undefined;
   if (change.task === 'renew')
-    return `Expires ${formatDay(listed.day)}${source}${change.renewedUntil === undefined ? '' : ` → ${formatDay(change.renewedUntil)}`}`;
-  const { deletedAt } = listed.domain;
-  const until = listed.deadline?.until;
+    return `Expires ${formatDay(listedName.day)}${source}${change.renewedUntil === undefined ? '' : ` → ${formatDay(change.renewedUntil)}`}`;
+  const { deletedAt } = listedName.domain;
+  const until = listedName.deadline?.until;
   return deletedAt === undefined || until === undefined
     ? undefined
-    : `Deleted ${day(deletedAt)} · can be restored until ${formatDay(until)}`;
+    : `Deleted ${formatUtcDate(deletedAt)} · can be restored until ${formatDay(until)}`;
 }
 
 /** Warnings about an order that follow from the name's dates. */
 export function listExpiryWarnings(change: ExpiryChange): string[] {
-  const { listed } = change;
-  if (listed === undefined) return [':warning: Expiry unknown, because the name isn’t watched'];
-  if (change.task === 'renew' && isDeleted(listed)) return [`:warning: ${DELETED_WARNING}`];
-  if (listed.day === undefined) return [':warning: Expiry unknown'];
+  const { listedName } = change;
+  if (listedName === undefined) return [':warning: Expiry unknown, because the name isn’t watched'];
+  if (change.task === 'renew' && isDeleted(listedName)) return [`:warning: ${DELETED_WARNING}`];
+  if (listedName.day === undefined) return [':warning: Expiry unknown'];
   return (formatExpiryChange(change)?.split('\n') ?? []).filter((line) => line.startsWith(':warning:'));
 }
 
 const DELETED_WARNING = 'It was deleted, so a renewal can’t recover it';
 
 function isDeleted({ deadline }: ListedName): boolean {
-  return deadline !== undefined && !renewalOptions(deadline).renews;
+  return deadline !== undefined && !getRenewalOptions(deadline).renews;
 }
 
 /** `3 Mar 2027 (registry)`. */
@@ -97,11 +97,11 @@ function dateWithSource(listed: ListedName, calendarDay: Day): string {
   return `${formatDay(calendarDay)} (${formatSource(listed)})`;
 }
 
-function formatRenewalExpiry({ listed, renewedUntil }: Extract<ExpiryChange, { task: 'renew' }>): string {
-  if (listed === undefined) return 'Unknown, because the name isn’t watched';
-  if (isDeleted(listed)) return DELETED_WARNING;
-  if (listed.day === undefined || renewedUntil === undefined) return 'Unknown';
-  return `${dateWithSource(listed, listed.day)}\nAfter this renewal: ${formatDay(renewedUntil)}`;
+function formatRenewalExpiry({ listedName, renewedUntil }: Extract<ExpiryChange, { task: 'renew' }>): string {
+  if (listedName === undefined) return 'Unknown, because the name isn’t watched';
+  if (isDeleted(listedName)) return DELETED_WARNING;
+  if (listedName.day === undefined || renewedUntil === undefined) return 'Unknown';
+  return `${dateWithSource(listedName, listedName.day)}\nAfter this renewal: ${formatDay(renewedUntil)}`;
 }
 
 function formatRestoreExpiry(listed: ListedName): string {
@@ -109,7 +109,7 @@ function formatRestoreExpiry(listed: ListedName): string {
   if (listed.day === undefined || listed.deadline === undefined) return 'Unknown';
   const { action, until } = listed.deadline;
   const expiry = dateWithSource(listed, listed.day);
-  const dates = deletedAt === undefined ? expiry : `${expiry}, deleted ${day(deletedAt)}`;
+  const dates = deletedAt === undefined ? expiry : `${expiry}, deleted ${formatUtcDate(deletedAt)}`;
   if (action === 'none') return `${dates}\n:warning: It’s too late to restore it, according to these dates`;
   if (deletedAt === undefined) {
     const caution =
@@ -189,7 +189,7 @@ export function watchDomainButtons(
   return actions('watch_instead', buttons);
 }
 
-export function importProgress(done: number, total: number): KnownBlock[] {
+export function importProgressBlocks(done: number, total: number): KnownBlock[] {
   const filled = Math.round((done / Math.max(total, 1)) * 20);
   return [
     section(

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { parseImport } from '../../expiry/import.ts';
+import { parseWatchListImport } from '../../expiry/import.ts';
 import { createTextFields, readTextInput } from '../attached-text.ts';
 import type { Feature, FormFeature } from '../feature.ts';
 import { message } from '../kit/blocks.ts';
 import { noticeView, toFields } from '../kit/form.ts';
 import { createChangeSaver } from '../names/name-changes.ts';
 import { openForm } from '../open-form.ts';
-import { importProgress, importReport } from './expiry.view.ts';
+import { importProgressBlocks, importReport } from './expiry.view.ts';
 import { listIssueText } from './watch-list.view.ts';
 
 const MAX_LINES_WITHOUT_PROGRESS = 1_000;
@@ -38,7 +38,7 @@ const importForm: FormFeature<'import'> = {
       errorIfEmpty: 'Attach a file, or enter at least one name.',
     });
     if ('errors' in input) return input;
-    const parsed = await parseImport(input.text);
+    const parsed = await parseWatchListImport(input.text);
     if ('issue' in parsed) return { errors: { [input.field]: listIssueText(parsed.issue) } };
     const importList = (onProgress: (done: number, total: number) => Promise<void>) =>
       call.context.expiry.importNames(parsed, createChangeSaver(call), onProgress);
@@ -49,9 +49,11 @@ const importForm: FormFeature<'import'> = {
     }
     const { title } = importForm.form;
     return {
-      view: noticeView(title, importProgress(0, total)),
+      view: noticeView(title, importProgressBlocks(0, total)),
       async backgroundTask(show) {
-        const summary = await importList((done) => show(noticeView(title, importProgress(done, total))));
+        const summary = await importList((done) =>
+          show(noticeView(title, importProgressBlocks(done, total))),
+        );
         const { text, blocks } = importReport(summary);
         await show(noticeView(title, blocks));
         // The person may have closed the view.

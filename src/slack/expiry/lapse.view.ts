@@ -1,8 +1,8 @@
 import type { ProposalOf } from '../../approvals/proposals/proposal.ts';
 import { formatDomainName } from '../../zones/names.ts';
-import { button, lines, mention, message, section } from '../kit/blocks.ts';
+import { button, lineSections, mention, message, section } from '../kit/blocks.ts';
 import { buttonsHint } from '../kit/buttons-hint.view.ts';
-import { requirementLines } from '../names/name-changes.view.ts';
+import { confirmationLines } from '../names/name-changes.view.ts';
 import { type ProposalView, proposalActions } from '../proposals/proposal.view.ts';
 import { formatName, personWithReason } from './expiry.view.ts';
 
@@ -30,9 +30,9 @@ export function lapseView(
           `*Let* ${name} *lapse?*`,
           ':hourglass: Another person has to confirm. Reminders continue until then.',
           requester,
-          ...requirementLines(progress),
+          ...confirmationLines(progress),
         ),
-        ...lines(impact),
+        ...lineSections(impact),
         deadlinesText !== '' && section(deadlinesText),
         ...proposalActions(proposal, [
           button('lapse_confirm', 'Let it lapse', lapsingName, {

@@ -22,7 +22,7 @@ import {
   toSchedule,
   toThreadPlace,
 } from './digest-notifications.ts';
-import { isQuestionOpen, NOTHING_LEFT, questionMessage } from './owner-question.view.ts';
+import { isQuestionOpen, NOTHING_TO_ANSWER, questionMessage } from './owner-question.view.ts';
 
 /*
  * An owner's messages of one day, with questions and reminders. The first is a direct message, and later ones go in its
@@ -73,9 +73,9 @@ export function createOwnerDayPlanner(
     }
     // Clears messages about names that now have other owners.
     const purposes = new Set(parts.map(({ purpose }) => purpose));
-    for (const { purpose, message, shows } of notifications) {
-      if (purposes.has(purpose) || message === undefined || shows === ONCE) continue;
-      const emptyMessage = () => textMessage(NOTHING_LEFT);
+    for (const { purpose, message, shownVersion } of notifications) {
+      if (purposes.has(purpose) || message === undefined || shownVersion === ONCE) continue;
+      const emptyMessage = () => textMessage(NOTHING_TO_ANSWER);
       await send({ purpose, version: 'empty', occurredAt: context.now(), places: [], message: emptyMessage });
     }
     return undefined;
@@ -157,10 +157,10 @@ function createReminderView(context: SlackContext, digest: OwnerViews['digest'])
     return isFirst
       ? digest.head({
           ...content,
-          all: remainingReminders,
+          allDue: remainingReminders,
           total: remainingReminders.length,
           undated: 0,
-          uncovered: [],
+          uncoveredNames: [],
         })
       : digest.reply({ ...content, remainingCount: remainingReminders.length - reminders.length });
   };

@@ -75,7 +75,7 @@ export function isQuestionOpen({ domain }: ListedName): boolean {
   return getOwnerAnswer(domain, getExpiry(domain))?.code === 'open';
 }
 
-export const NOTHING_LEFT = 'There’s nothing left to answer here.';
+export const NOTHING_TO_ANSWER = 'There’s nothing left to answer here.';
 
 const ANSWER_TEXTS = { keep: 'you’re keeping it', lapse: 'you’re letting it lapse' } as const;
 

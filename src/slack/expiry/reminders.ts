@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { expiryDay } from '../../expiry/days.ts';
+import { getExpiryDay } from '../../expiry/days.ts';
 import { MAX_SNOOZE_DAYS } from '../../expiry/watch-list.ts';
 import { DAY_MS } from '../../lib/duration.ts';
 import { rulesOutRenewal } from '../../names/incident.ts';
@@ -16,7 +16,7 @@ import {
   toFormOrigin,
   toViewer,
 } from '../feature.ts';
-import { count, LIMITS, lines, type Message, section, textMessage } from '../kit/blocks.ts';
+import { count, LIMITS, lineSections, type Message, section, textMessage } from '../kit/blocks.ts';
 import {
   type Form,
   type FormOrigin,
@@ -36,9 +36,9 @@ import { openForm } from '../open-form.ts';
 import { openAlreadyFieldText } from '../orders/asking.view.ts';
 import { renewForm, restoreForm } from '../orders/domains.ts';
 import { toFieldErrors } from '../orders/input-issue.view.ts';
-import { errorsByField } from '../orders/order-form.ts';
+import { joinErrorsByField } from '../orders/order-form.ts';
 import { buildOutcomeReply, findTimeErrors } from '../orders/order-reply.ts';
-import { requestFromInteraction } from '../orders/ordering.ts';
+import { requestOrderFromInteraction } from '../orders/ordering.ts';
 import { confirmProposal } from '../proposals/proposals.ts';
 import { loadLapseDetails } from '../proposals/views.ts';
 import { digestList } from './digest.view.ts';
@@ -104,7 +104,7 @@ async function checkRepeatedRenewal(call: ActionCall): Promise<Message | undefin
   const { at, source } = domain.expiry;
   const daysLeft = (at.getTime() - call.context.now().getTime()) / DAY_MS;
   if (daysLeft <= Math.max(0, ...reminderDays) + 1) return undefined;
-  return textMessage(alreadyRenewedText(domain.name, expiryDay(at, source, reminderTimezone)));
+  return textMessage(alreadyRenewedText(domain.name, getExpiryDay(at, source, reminderTimezone)));
 }
 
 async function openRenewForm(call: ActionCall): Promise<void> {
@@ -198,11 +198,11 @@ export const renewManyForm: FormFeature<'renew_many'> = {
       subject === undefined ? call.origin : await findCardOrigin(call, findDigestChannel(subject));
     const { names, period, reason, send_at: sendAt } = parsed.value;
     const request = { task: 'renew', input: { names, period }, reason, sendAt } as const;
-    const outcome = await requestFromInteraction(call, origin, request);
+    const outcome = await requestOrderFromInteraction(call, origin, request);
     const timeError = findTimeErrors(outcome);
     if (timeError !== undefined) return timeError;
     if (outcome.kind === 'invalid') {
-      return { errors: errorsByField(toFieldErrors(outcome.issues)) };
+      return { errors: joinErrorsByField(toFieldErrors(outcome.issues)) };
     }
     if (outcome.kind === 'open_already') {
       // With a field error, the other names stay selected.
@@ -293,7 +293,7 @@ const lapseForm: FormFeature<'lapse'> = {
     return {
       intro: [
         section(lapseText(name)),
-        ...lines([...details.impact, details.deadlinesText !== '' && details.deadlinesText]),
+        ...lineSections([...details.impact, details.deadlinesText !== '' && details.deadlinesText]),
       ],
     };
   },

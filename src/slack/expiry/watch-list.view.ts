@@ -1,6 +1,6 @@
 import type { LineIssue, ListIssue } from '../../expiry/import.ts';
 import type { WatchRefusal } from '../../expiry/watch-list.ts';
-import { csvIssueText } from '../kit/csv-issue.view.ts';
+import { formatCsvIssue } from '../kit/csv-issue.view.ts';
 import { truncate } from '../kit/mrkdwn.ts';
 import { formatZoneIssue } from '../names/zone-issue.view.ts';
 
@@ -76,6 +76,6 @@ function listIssueReason(issue: ListIssue): string {
     case 'no_name_column':
       return 'I didn’t find a column with names. Rename it to “name” or “domain”.';
     default:
-      return csvIssueText(issue);
+      return formatCsvIssue(issue);
   }
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Expiry } from '../../expiry/expiry.ts';
-import { parseRegistrableName, readName, readNamesToWatch } from '../../expiry/import.ts';
+import { parseName, parseNamesToWatch, parseRegistrableName } from '../../expiry/import.ts';
 import type { AddedName } from '../../expiry/watch-list.ts';
 import type { KnownName } from '../../names/names.ts';
 import { assessName, assessPosture } from '../../names/posture.ts';
@@ -24,7 +24,7 @@ const LOOKUP_MS = 6_000;
 const LIST_MS = 25_000;
 
 async function runWatch(call: Interaction, words: readonly string[], isCommand: boolean): Promise<void> {
-  const list = readNamesToWatch(words);
+  const list = parseNamesToWatch(words);
   if ('problem' in list) return call.respond(watchProblemText(list.problem));
   const { names, date } = list;
   const isList = names.length > 1;
@@ -90,7 +90,7 @@ async function loadKnownName(call: Interaction, name: string): Promise<KnownName
 async function runUnwatch(call: CommandCall): Promise<void> {
   const [name, ...rest] = call.words;
   if (name === undefined || rest.length > 0) return call.respond(UNWATCH_USAGE);
-  const parsed = readName(name);
+  const parsed = parseName(name);
   if (!parsed.ok) return call.respond(escapeText(formatWatchRefusal(parsed.issue)));
   const { ascii, unicode } = parsed.value;
   const outcome = await call.context.protectedChanges.unwatch(ascii, call.person.id, toFormOrigin(call));

@@ -1,4 +1,4 @@
-import { type Day, daysBetween, expiryDay } from '../../expiry/days.ts';
+import { type Day, daysBetween, getExpiryDay } from '../../expiry/days.ts';
 import type { NamesToWatchProblem } from '../../expiry/import.ts';
 import type { WatchedDomain } from '../../expiry/ports.ts';
 import type { AddNameOutcome } from '../../expiry/watch-list.ts';
@@ -13,9 +13,9 @@ import {
   button,
   code,
   count,
-  day,
   escapeText,
-  lines,
+  formatUtcDate,
+  lineSections,
   type Message,
   message,
   quote,
@@ -24,7 +24,13 @@ import {
 import { formatDoubt } from '../names/doubt.view.ts';
 import { findingText } from '../names/posture.view.ts';
 import { DATELESS_STATE, datelessSentences, MANUAL_DATE_NOTE } from './dateless.view.ts';
-import { formatDay, formatDaysLeft, formatName, SOURCES, watchDomainButtons } from './expiry.view.ts';
+import {
+  EXPIRY_SOURCE_TEXTS,
+  formatDay,
+  formatDaysLeft,
+  formatName,
+  watchDomainButtons,
+} from './expiry.view.ts';
 import { formatWatchRefusal } from './watch-list.view.ts';
 
 const WATCH_USAGE =
@@ -75,7 +81,7 @@ export function watchedMessage(results: readonly WatchResult[], answer: WatchAns
   const offersReminders = watchedCount > 0 && !hasReminders;
   return message(isList ? `${count(watchedCount, 'name')} watched` : (lineGroups[0]?.join(' ') ?? ''), [
     isList && section(`*${count(watchedCount, 'name')} watched*`),
-    ...lines([...lineGroups.flat(), ...confirmations]),
+    ...lineSections([...lineGroups.flat(), ...confirmations]),
     ...watchDomainButtons(refusals, date),
     offersReminders &&
       section(
@@ -106,7 +112,7 @@ function resultLines(
   // The sentence about the confirmation says everything.
   if (!isList && proposal !== undefined) return [];
   const { timeZone, now } = answer;
-  const lastDay = domain.expiry && expiryDay(domain.expiry.at, domain.expiry.source, timeZone);
+  const lastDay = domain.expiry && getExpiryDay(domain.expiry.at, domain.expiry.source, timeZone);
   const daysLeft = lastDay === undefined ? undefined : daysBetween(formatCalendarDay(now, timeZone), lastDay);
   const registrar =
     getRegistrarName(knownName?.history.registrar?.current?.value ?? []) ?? domain.whois?.registrar;
@@ -120,7 +126,7 @@ function resultLines(
   const expiryText =
     lastDay === undefined || daysLeft === undefined || domain.expiry === undefined
       ? `expiry unknown${isDateless(domain) ? `: ${DATELESS_STATE}` : ''}`
-      : `${daysLeft < 0 ? 'expired' : 'expires'} ${formatDay(lastDay)} (${formatDaysLeft(daysLeft)}), ${domain.expiry.source === 'rdap' ? 'from the registry' : SOURCES[domain.expiry.source]}`;
+      : `${daysLeft < 0 ? 'expired' : 'expires'} ${formatDay(lastDay)} (${formatDaysLeft(daysLeft)}), ${domain.expiry.source === 'rdap' ? 'from the registry' : EXPIRY_SOURCE_TEXTS[domain.expiry.source]}`;
   const doubt =
     domain.doubt !== undefined && !isDateless(domain) && `:warning: ${quote(formatDoubt(domain.doubt))}`;
   return [dropMissing([formatName(domain.name), expiryText, registrar, ...problems, doubt]).join(' · ')];
@@ -160,7 +166,7 @@ function watchedText(watched: WatchedName): string {
     `${formatName(domain.name)} is ${wasWatched ? 'already' : 'now'} on the watch list.`,
     ...(isUndated(domain) ? undatedSentences(watched) : [formatDate(watched)]),
     isDateless(domain) && domain.expiry?.source === 'person' && MANUAL_DATE_NOTE,
-    ignoredDate !== undefined && `I ignored your date, ${day(ignoredDate)}.`,
+    ignoredDate !== undefined && `I ignored your date, ${formatUtcDate(ignoredDate)}.`,
     domain.doubt !== undefined &&
       !isDateless(domain) &&
       `${quote(formatDoubt(domain.doubt))}. I’ll try again.`,

@@ -5,7 +5,7 @@ import {
   button,
   code,
   context,
-  lines,
+  lineSections,
   type Message,
   message,
   section,
@@ -105,7 +105,7 @@ export function helpOverview(commands: readonly HelpEntry[], reader: HelpReader)
     .slice(0, MAX_OVERVIEW_COMMANDS);
   return message('What /domain can do', [
     section(introText(reader)),
-    ...lines(shownCommands.map(usageLine)),
+    ...lineSections(shownCommands.map(usageLine)),
     ...actions('help', [button('help_all', 'All commands', 'all')]),
     reader.hasService
       ? context(
@@ -131,7 +131,7 @@ export function allCommandsHelp(commands: readonly HelpEntry[], reader: HelpRead
   return message('All commands', [
     section(reader.hasService ? INTRO : WATCH_ONLY_INTRO),
     ...groups.flatMap(({ title, commands: entries }) =>
-      entries.length === 0 ? [] : lines([`*${title}*`, ...entries.map(usageLine)]),
+      entries.length === 0 ? [] : lineSections([`*${title}*`, ...entries.map(usageLine)]),
     ),
     reader.hasService
       ? context(

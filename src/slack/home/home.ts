@@ -1,5 +1,5 @@
 import type { KnownBlock } from '@slack/types';
-import { loadDecisionQueue } from '../../approvals/approvers.ts';
+import { loadApproverStatus } from '../../approvals/approvers.ts';
 import { loadBriefing } from '../../approvals/briefing.ts';
 import { createErrorReference } from '../../lib/log.ts';
 import { findMandatesByPerson } from '../../mandates/overview.ts';
@@ -15,7 +15,13 @@ import { isAdmin } from '../feature.ts';
 import { MAX_LISTED_INCIDENTS } from '../names/incident.view.ts';
 import { sendViewWithFallback } from '../outbound/fallback.ts';
 import { okResponseSchema } from '../outbound/web.ts';
-import { HOME_LENGTH, type HomeData, homeBlocks, nonMemberBlocks, unavailableBlocks } from './home.view.ts';
+import {
+  HOME_SECTION_LENGTH,
+  type HomeData,
+  homeBlocks,
+  nonMemberBlocks,
+  unavailableBlocks,
+} from './home.view.ts';
 
 /** Per section. The tab shows fewer orders or names, and counts the others. */
 const MAX_LOADED = 100;
@@ -94,12 +100,12 @@ async function loadDecisions(context: SlackContext, userId: string, isAdminView:
     isAdminView ? store.list({ viewer: 'system', isReviewOpen: true, limit: MAX_LOADED }) : [],
   ]);
   // Admins see all groups that can't be read. Other people see only the groups that they may belong to.
-  const queue = await loadDecisionQueue(context.orders, userId, [...pendingOrders, ...unknownOrders], {
+  const queue = await loadApproverStatus(context.orders, userId, [...pendingOrders, ...unknownOrders], {
     allGroups: isAdminView,
   });
   // The order that has waited longest comes first.
   const toDecide = queue.isApprover ? queue.toDecide.toReversed() : undefined;
-  const shownOrders = toDecide?.slice(0, HOME_LENGTH) ?? [];
+  const shownOrders = toDecide?.slice(0, HOME_SECTION_LENGTH) ?? [];
   return {
     unreadableGroups: queue.unreadableGroups,
     toDecide,
@@ -118,7 +124,7 @@ async function loadDecisions(context: SlackContext, userId: string, isAdminView:
 
 async function loadExpiringNames(context: SlackContext, userId: string) {
   const [names, owned, months] = await Promise.all([
-    context.expiry.loadNextExpiring(HOME_LENGTH),
+    context.expiry.loadNextExpiring(HOME_SECTION_LENGTH),
     loadOwnedNames(context, userId),
     context.expiry.countRenewalsByMonth(),
   ]);

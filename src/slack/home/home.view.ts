@@ -30,12 +30,12 @@ import {
   count,
   divider,
   escapeText,
+  formatLocalTime,
   header,
   LIMITS,
-  lines,
+  lineSections,
   mention,
   mentionApprover,
-  moment,
   quote,
   section,
   table,
@@ -115,14 +115,14 @@ interface HomeMoney {
 }
 
 /** The maximum number of orders or names per section. */
-export const HOME_LENGTH = 10;
+export const HOME_SECTION_LENGTH = 10;
 /** Used if the full tab exceeds Slack's limit on blocks. */
 const SHORT_LENGTH = 5;
 
 export function homeBlocks(data: HomeData): KnownBlock[] {
   const isLinked = data.account !== undefined || data.teamAccount !== undefined;
   const buildBlocks = !data.hasService ? watchOnlyBlocks : isLinked ? memberBlocks : firstStepsBlocks;
-  const blocks = buildBlocks(data, HOME_LENGTH);
+  const blocks = buildBlocks(data, HOME_SECTION_LENGTH);
   return blocks.length > LIMITS.viewBlocks ? buildBlocks(data, SHORT_LENGTH) : blocks;
 }
 
@@ -165,7 +165,7 @@ function watchOnlyBlocks(data: HomeData, length: number): KnownBlock[] {
 }
 
 function posturePart({ posture }: HomeData): KnownBlock[] {
-  return lines([posture && postureSummaryText(posture)]);
+  return lineSections([posture && postureSummaryText(posture)]);
 }
 
 const SETTINGS_BUTTON = button('home_settings', 'Settings', 'settings');
@@ -194,7 +194,7 @@ function firstStepsBlocks(data: HomeData, length: number): KnownBlock[] {
     ...ownedPart(data),
     divider,
     header('First steps'),
-    ...lines([
+    ...lineSections([
       '1. Link your domain service account. I check and encrypt your credentials, and use them only for your orders.',
       '2. Use a command in any channel, for example `/domain renew cafe.rest`. Paid and risky tasks need approval.',
       data.toDecide !== undefined &&
@@ -242,10 +242,12 @@ function incidentBlocks({ incidents }: HomeData): KnownBlock[] {
 }
 
 function standInPart({ standIn, standsInFor: absences }: HomeData): KnownBlock[] {
-  return lines([
+  return lineSections([
     standIn !== undefined &&
-      `${mention(standIn.userId)} is your stand-in until ${moment(standIn.until)}. To end this earlier, use \`/domain back\`.`,
-    ...absences.map(({ userId, until }) => `You are ${mention(userId)}’s stand-in until ${moment(until)}.`),
+      `${mention(standIn.userId)} is your stand-in until ${formatLocalTime(standIn.until)}. To end this earlier, use \`/domain back\`.`,
+    ...absences.map(
+      ({ userId, until }) => `You are ${mention(userId)}’s stand-in until ${formatLocalTime(until)}.`,
+    ),
   ]);
 }
 
@@ -392,7 +394,7 @@ function decisionText(order: Order, briefing: Briefing | undefined): string {
       cost.sums.length > 0 &&
       cost.unknown > 0 &&
       `:warning: Price unknown for ${count(cost.unknown, 'name')}`,
-    `Requested by ${mention(order.requesterId)}${order.reason === undefined ? '' : `: “${quote(order.reason)}”`}${order.expiresAt === undefined ? '' : ` · approve by ${moment(order.expiresAt)}`}`,
+    `Requested by ${mention(order.requesterId)}${order.reason === undefined ? '' : `: “${quote(order.reason)}”`}${order.expiresAt === undefined ? '' : ` · approve by ${formatLocalTime(order.expiresAt)}`}`,
     exceeded.length > 0 && formatOverBudget(exceeded),
     ...ruleLines(order),
     ...(briefing === undefined ? [] : impactLines(briefing)),
@@ -424,14 +426,14 @@ function ruleLines({ requirements }: Order): string[] {
 }
 
 function moneyPart(money: HomeMoney | undefined): KnownBlock[] {
-  if (money === undefined || (money.spent.names === 0 && money.budgets.length === 0)) return [];
+  if (money === undefined || (money.spent.nameCount === 0 && money.budgets.length === 0)) return [];
   const { month, spent, budgets, locale } = money;
   const spentText =
-    spent.names === 0 ? 'nothing' : `${sumText(spent, locale)}, for ${count(spent.names, 'name')}`;
+    spent.nameCount === 0 ? 'nothing' : `${sumText(spent, locale)}, for ${count(spent.nameCount, 'name')}`;
   return [
     divider,
     header('Money'),
-    ...lines([`Spent in ${periodText(month)}: ${spentText}`, ...budgetLines(budgets, locale)]),
+    ...lineSections([`Spent in ${periodText(month)}: ${spentText}`, ...budgetLines(budgets, locale)]),
     context('Prices are from your price list. For details and the forecast, use `/domain spend`.'),
   ];
 }
@@ -473,7 +475,7 @@ function expiringPart({ next: names, renewals, months }: HomeData): KnownBlock[]
       caption: 'Next to expire',
       columns: ['Name', 'Days left', 'To do', 'Expires'],
       rows: names
-        .slice(0, HOME_LENGTH)
+        .slice(0, HOME_SECTION_LENGTH)
         .map((listed) => [formatDomainName(listed.domain.name), ...deadlineCells(listed, renewals)]),
     }),
     context('To see prices or renew names, use `/domain expiring`.'),

@@ -5,11 +5,11 @@ import type { Secret } from '../../service/secret.ts';
 import type { SlackContext } from '../context.ts';
 import { publishHome } from '../home/home.ts';
 import { isFullMember } from '../outbound/directory.ts';
-import { webClientOptions } from '../outbound/web.ts';
+import { createWebClientOptions } from '../outbound/web.ts';
 import { ACKNOWLEDGE_WITHIN_MS, measureAcknowledgements } from './acknowledgement.ts';
 import { createDeliveryHandlers } from './deliveries.ts';
 import { directoryEventSchema, homePayloadSchema } from './payload.ts';
-import { boltLogger, createReceiver, type SlackMode } from './receiver.ts';
+import { createBoltLogger, createReceiver, type SlackMode } from './receiver.ts';
 import { createWorkTracker, type WorkTracker } from './work-tracker.ts';
 
 export interface SlackApp {
@@ -42,8 +42,8 @@ export function createSlackApp(options: {
   const app = new App({
     receiver: receiver.boltReceiver,
     authorize: async () => ({ botToken: options.botToken.reveal(), botUserId: options.botUserId }),
-    clientOptions: webClientOptions(options.apiUrl),
-    logger: boltLogger(context.log),
+    clientOptions: createWebClientOptions(options.apiUrl),
+    logger: createBoltLogger(context.log),
     convoStore: false,
     ignoreSelf: false,
   });

@@ -189,7 +189,7 @@ export async function authorize(
  * Runs an action if it is authorized. The person always gets an answer.
  * @param activity for the log
  */
-export async function handle(
+export async function handleDelivery(
   context: SlackContext,
   delivery: Delivery,
   { activity, ...precondition }: Precondition & { readonly activity: string },

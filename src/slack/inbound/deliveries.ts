@@ -16,7 +16,7 @@ import { parseCardBlockId } from '../orders/card.view.ts';
 import { loadPermalink } from '../outbound/post-message.ts';
 import { NOT_A_MEMBER, rateLimitedMessage, retiredMessage, UNKNOWN_FORM } from './access.view.ts';
 import type { Acknowledgement } from './acknowledgement.ts';
-import { createInteraction, type Delivery, handle } from './authorize.ts';
+import { createInteraction, type Delivery, handleDelivery } from './authorize.ts';
 import { findNames } from './names-in-text.ts';
 import {
   actionPayloadSchema,
@@ -140,7 +140,7 @@ function createLimitedHandler(context: SlackContext, commandsPerMinute: number):
     const canBeMember = homeTeamId === context.teamId || context.orgId !== undefined;
     const refusal = canBeMember ? findRateLimitRefusal(userId) : NOT_A_MEMBER;
     if (refusal !== undefined) await createInteraction(context, delivery).respond(refusal);
-    else await handle(context, delivery, precondition, run);
+    else await handleDelivery(context, delivery, precondition, run);
   };
 }
 

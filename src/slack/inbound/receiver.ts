@@ -4,11 +4,11 @@ import { HTTPReceiver, type Logger, LogLevel, type Receiver, SocketModeReceiver 
 import type { Log } from '../../lib/log.ts';
 import type { Secret } from '../../service/secret.ts';
 import {
+  createWebClientOptions,
   findRetryAfter,
   isTokenError,
   type SlackApiError,
   toSlackApiError,
-  webClientOptions,
 } from '../outbound/web.ts';
 
 export type SlackMode =
@@ -38,7 +38,7 @@ function createHttpReceiver(signingSecret: Secret, log: Log): SlackReceiver {
   const boltReceiver = new HTTPReceiver({
     signingSecret: signingSecret.reveal(),
     endpoints: ['/slack/events'],
-    logger: boltLogger(log),
+    logger: createBoltLogger(log),
   });
   let isOpen = false;
   return {
@@ -67,9 +67,9 @@ const CONNECT_TIMEOUT_MS = 20_000;
 function createSocketReceiver(appToken: Secret, apiUrl: string | undefined, log: Log): SlackReceiver {
   const boltReceiver = new SocketModeReceiver({
     appToken: appToken.reveal(),
-    logger: boltLogger(log),
+    logger: createBoltLogger(log),
     autoReconnectEnabled: false,
-    installerOptions: { clientOptions: webClientOptions(apiUrl) },
+    installerOptions: { clientOptions: createWebClientOptions(apiUrl) },
   });
   const shutdown = new AbortController();
   let isConnected = false;
@@ -144,7 +144,7 @@ const REPEATED_LOG_LINES = /^(WebSocket error|Failed to retrieve a new WSS URL)/
  * Writes Bolt's log lines to the bot's log. Leaves out debug lines, which contain whole payloads, and objects
  * that aren't errors.
  */
-export function boltLogger(log: Log): Logger {
+export function createBoltLogger(log: Log): Logger {
   const createWriter =
     (level: 'warn' | 'error') =>
     (...parts: unknown[]) => {

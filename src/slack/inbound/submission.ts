@@ -195,15 +195,15 @@ async function renderProblems(
   interaction: Interaction,
   origin: FormOrigin,
   values: FormValues,
-  problems: readonly string[],
+  warnings: readonly string[],
 ): Promise<ModalView> {
   try {
-    return formView({ ...(await renderForm(feature, interaction, origin, values)), problems });
+    return formView({ ...(await renderForm(feature, interaction, origin, values)), warnings });
   } catch (err) {
     interaction.context.log.error({ err, form: feature.form.name }, 'showing a form again failed');
     return noticeView(
       feature.form.title,
-      problems.map((problem) => section(problem)),
+      warnings.map((problem) => section(problem)),
     );
   }
 }

@@ -15,14 +15,14 @@ import { dropMissing, type Maybe } from '../../lib/collections.ts';
 import {
   CONTROL_CHARACTERS,
   escapeText,
+  formatLocalTime,
+  formatUtcTime,
   LIMITS,
   mention,
-  moment,
   removeMarkup,
   splitMarkup,
   truncate,
   truncateMarkup,
-  utcMinute,
 } from './mrkdwn.ts';
 
 export * from './mrkdwn.ts';
@@ -104,11 +104,11 @@ export function sectionFields(pairs: readonly SectionField[]): SectionBlock[] {
     });
   }
   const longTexts = texts.filter((text) => text.length > MAX_COLUMN_TEXT);
-  return [...sections, ...longTexts.flatMap((text) => wholeLines(text.split('\n')))];
+  return [...sections, ...longTexts.flatMap((text) => wholeLineSections(text.split('\n')))];
 }
 
 /** Joins lines into as few sections as possible. */
-export function lines(all: readonly Maybe<string>[]): SectionBlock[] {
+export function lineSections(all: readonly Maybe<string>[]): SectionBlock[] {
   const parts: string[] = [];
   for (const line of dropMissing(all)) {
     const last = parts.at(-1);
@@ -120,8 +120,8 @@ export function lines(all: readonly Maybe<string>[]): SectionBlock[] {
 }
 
 /** Never truncates: if a line is too long for a section, it continues in the next. */
-export function wholeLines(all: readonly Maybe<string>[]): SectionBlock[] {
-  return lines(dropMissing(all).flatMap((line) => splitMarkup(line, LIMITS.sectionText)));
+export function wholeLineSections(all: readonly Maybe<string>[]): SectionBlock[] {
+  return lineSections(dropMissing(all).flatMap((line) => splitMarkup(line, LIMITS.sectionText)));
 }
 
 export function context(...texts: readonly Maybe<string>[]): ContextBlock {
@@ -297,7 +297,7 @@ function tableCell(cell: Cell, limit: number): DataTableBlock['rows'][number][nu
           type: 'date',
           timestamp: Math.floor(cell.moment.getTime() / 1_000),
           format: '{date_short_pretty} {time}',
-          fallback: utcMinute(cell.moment),
+          fallback: formatUtcTime(cell.moment),
         };
   return { type: 'rich_text', elements: [{ type: 'rich_text_section', elements: [element] }] };
 }
@@ -340,12 +340,12 @@ export function replaceNewBlocks(blocks: readonly AnyBlock[]): AnyBlock[] {
     blocks.flatMap((block): AnyBlock[] => {
       if (block.type === 'data_table') {
         const rows = block.rows.map((row) => row.map(cellToText).join('  ·  '));
-        return lines([`*${escapeText(block.caption)}*`, ...rows]);
+        return lineSections([`*${escapeText(block.caption)}*`, ...rows]);
       }
       if (block.type === 'data_visualization') {
         const bars = block.chart.series.flatMap(({ data }) => data);
         const largest = Math.max(1, ...bars.map(({ value }) => value));
-        return lines([
+        return lineSections([
           `*${escapeText(block.title)}*`,
           ...bars.map(
             ({ label, value }) =>
@@ -366,7 +366,7 @@ function cellToText(cell: DataTableBlock['rows'][number][number]): string {
       element.type === 'user'
         ? mention(element.user_id)
         : element.type === 'date'
-          ? moment(new Date(element.timestamp * 1_000))
+          ? formatLocalTime(new Date(element.timestamp * 1_000))
           : '',
     )
     .join('');

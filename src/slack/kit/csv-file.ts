@@ -11,15 +11,15 @@ const FORMULA = /^[\s\u00a0]*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/;
  * Formats a line with its line break (RFC 4180). Cells that look like formulas get an apostrophe, so that
  * spreadsheets read them as text.
  */
-export function csvLine(cells: readonly string[]): string {
+export function formatCsvLine(cells: readonly string[]): string {
   const safeCells = cells.map((text) => (FORMULA.test(text) ? `'${text}` : text));
   // Some spreadsheets split columns at these characters, whatever the separator is.
   return stringify([safeCells], { record_delimiter: 'windows', quoted_match: /[;\t\r\n]/ });
 }
 
 /** Yields to the event loop between lines. */
-export async function csvFile(lines: readonly (readonly string[])[]): Promise<string> {
+export async function formatCsvFile(lines: readonly (readonly string[])[]): Promise<string> {
   const parts = [BYTE_ORDER_MARK];
-  for await (const line of iterateWithPauses(lines)) parts.push(csvLine(line));
+  for await (const line of iterateWithPauses(lines)) parts.push(formatCsvLine(line));
   return parts.join('');
 }

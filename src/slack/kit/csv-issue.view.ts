@@ -1,10 +1,10 @@
-import type { CsvIssue, UnreadableFile } from '../../lib/csv.ts';
+import type { CsvIssue, UnreadableFileIssue } from '../../lib/csv.ts';
 import { count } from './mrkdwn.ts';
 
 export const MORE_CELLS = 'The row has more cells than the header.';
 
 /** @returns plain text that follows the line number */
-export function csvIssueText(issue: CsvIssue): string {
+export function formatCsvIssue(issue: CsvIssue): string {
   const limit = 'limit' in issue ? issue.limit.toLocaleString('en') : '';
   switch (issue.code) {
     case 'not_csv':
@@ -25,7 +25,7 @@ export function csvIssueText(issue: CsvIssue): string {
 }
 
 /** @returns plain text */
-export function unreadableFileText(issue: UnreadableFile): string {
+export function formatUnreadableFile(issue: UnreadableFileIssue): string {
   return issue.code === 'not_text'
     ? `Line ${issue.line} has an unreadable character. Save the file as “CSV UTF-8” and send it again.`
     : `A file can have at most ${count(issue.maxBytes / 1_000, 'kilobyte')}. Split it.`;

@@ -14,10 +14,10 @@ interface EditableList<Name extends string, Call, Submission, Entry, Schema exte
   /** Adapts the fields to the workspace. */
   customizeFields?(fields: Field[], values: FormValues, call: Call): Promise<Field[]>;
   find(call: Call, subject: string): Promise<Entry | undefined>;
-  values(entry: Entry | undefined, call: Call): FormValues | Promise<FormValues>;
+  buildValues(entry: Entry | undefined, call: Call): FormValues | Promise<FormValues>;
   intro?(entry: Entry | undefined, call: Call): readonly KnownBlock[] | Promise<readonly KnownBlock[]>;
   /** Shown if the entry was deleted while the form was open. */
-  readonly goneErrors: FieldErrors;
+  readonly notFoundErrors: FieldErrors;
   /** Saves a new entry or replaces the existing one. Checks permissions again. */
   save(call: Submission, values: z.output<Schema>, entry: Entry | undefined): Promise<Outcome>;
 }
@@ -36,7 +36,7 @@ export function createListForm<
     form: { fields: toFields(list.createSchema(undefined, {}, undefined)), ...form },
     async render(call: Call, origin: FormOrigin, enteredValues: FormValues) {
       const entry = await findEntry(call, origin);
-      const values = { ...(await list.values(entry, call)), ...enteredValues };
+      const values = { ...(await list.buildValues(entry, call)), ...enteredValues };
       const fields = toFields(list.createSchema(entry, values, call));
       const intro = (await list.intro?.(entry, call)) ?? [];
       return {
@@ -47,7 +47,7 @@ export function createListForm<
     },
     async submit(call: Submission): Promise<Outcome | { readonly errors: FieldErrors }> {
       const entry = await findEntry(call, call.origin);
-      if (call.origin.subject !== undefined && entry === undefined) return { errors: list.goneErrors };
+      if (call.origin.subject !== undefined && entry === undefined) return { errors: list.notFoundErrors };
       const result = readForm(list.createSchema(entry, call.values, call), call.values);
       return 'errors' in result ? result : list.save(call, result.value, entry);
     },

@@ -47,7 +47,7 @@ export interface Field {
   /** For `number`. Slack checks it. */
   readonly range?: { readonly min: number; readonly max: number };
   /** Changing the field updates the form. */
-  readonly dispatches?: boolean;
+  readonly refreshesForm?: boolean;
 }
 
 /** How a field is shown. Its schema determines whether it is optional. */
@@ -184,7 +184,7 @@ export function splitLines(value: string | readonly string[] | undefined): strin
   return lines.map((line) => line.trim()).filter((line) => line !== '');
 }
 
-export function errorTexts<Issue>(
+export function buildFieldErrors<Issue>(
   issues: Readonly<Partial<Record<string, Issue>>>,
   formatIssue: (issue: Issue) => string,
 ): FieldErrors {
@@ -235,13 +235,13 @@ export interface FormContent {
   /** Shown above the fields, as mrkdwn. */
   readonly intro?: readonly KnownBlock[];
   /** Shown above the fields in views that can no longer show field errors. */
-  readonly problems?: readonly string[];
+  readonly warnings?: readonly string[];
   /** Issues of initial values, by field. Slack shows no field errors before the form is submitted. */
-  readonly fieldIssues?: Readonly<Record<string, string>>;
+  readonly fieldWarnings?: Readonly<Record<string, string>>;
 }
 
 export function formView(content: FormContent): ModalView {
-  const { form, origin, values = {}, intro = [], problems = [], fieldIssues = {} } = content;
+  const { form, origin, values = {}, intro = [], warnings = [], fieldWarnings = {} } = content;
   return {
     type: 'modal',
     callback_id: form.name,
@@ -250,10 +250,10 @@ export function formView(content: FormContent): ModalView {
     close: plainText('Close', LIMITS.submit),
     private_metadata: JSON.stringify(origin),
     blocks: [
-      ...(problems.length === 0 ? [] : [section(`:warning: ${problems.join('\n')}`)]),
+      ...(warnings.length === 0 ? [] : [section(`:warning: ${warnings.join('\n')}`)]),
       ...intro,
       ...form.fields.flatMap((field): KnownBlock[] => {
-        const issue = fieldIssues[field.name];
+        const issue = fieldWarnings[field.name];
         return [
           ...(issue === undefined ? [] : [context(`:warning: *${field.label}*: ${escapeText(issue)}`)]),
           buildInput(field, values[field.name]),
@@ -297,7 +297,7 @@ function buildInput(field: Field, value: string | readonly string[] | undefined)
     element: buildElement(field, value),
     ...(field.hint === undefined ? {} : { hint: plainText(field.hint, LIMITS.hint) }),
     ...(field.optional === true ? { optional: true } : {}),
-    ...(field.dispatches === true ? { dispatch_action: true } : {}),
+    ...(field.refreshesForm === true ? { dispatch_action: true } : {}),
   };
 }
 

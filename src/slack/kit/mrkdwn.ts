@@ -132,12 +132,12 @@ export function joinWithOr(parts: readonly string[], maxShown = parts.length): s
  * Formats a time in the reader's time zone. See
  * https://docs.slack.dev/messaging/formatting-message-text#date-formatting.
  */
-export function moment(date: Date): string {
-  return `<!date^${Math.floor(date.getTime() / 1_000)}^{date_short_pretty} {time}|${utcMinute(date)}>`;
+export function formatLocalTime(date: Date): string {
+  return `<!date^${Math.floor(date.getTime() / 1_000)}^{date_short_pretty} {time}|${formatUtcTime(date)}>`;
 }
 
 /** Formats a time in UTC, for clients that don't support date tokens. */
-export function utcMinute(date: Date): string {
+export function formatUtcTime(date: Date): string {
   return `${date.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
@@ -160,7 +160,7 @@ const MAX_SHORT_DAY_DISTANCE_MS = 300 * DAY_MS;
  * Formats a day in UTC, because an expiry doesn't depend on the reader's time zone.
  * @param today if given, the year of days close to it is left out
  */
-export function day(date: Date, today?: Date): string {
+export function formatUtcDate(date: Date, today?: Date): string {
   const isNear =
     today !== undefined && Math.abs(date.getTime() - today.getTime()) < MAX_SHORT_DAY_DISTANCE_MS;
   return (isNear ? SHORT_DAY_FORMAT : DAY_FORMAT).format(date);
@@ -178,7 +178,7 @@ export function uncapitalize(text: string): string {
  * Returns, for example, `a, b and 3 more`.
  * @param total number of texts, if not all are given
  */
-export function joinFirst(texts: readonly string[], limit: number, total = texts.length): string {
+export function joinAtMost(texts: readonly string[], limit: number, total = texts.length): string {
   const shown = texts.slice(0, limit);
   return `${shown.join(', ')}${total > shown.length ? ` and ${total - shown.length} more` : ''}`;
 }

@@ -24,7 +24,7 @@ export type PageRequest = z.output<typeof pageRequestSchema>;
  * @param list prefix of the buttons' ids
  * @returns nothing if the list fits on one page
  */
-export function pageControls<T>(
+export function buildPageControls<T>(
   list: string,
   { items, offset, total }: Page<T>,
   size: number,
@@ -42,7 +42,7 @@ export function pageControls<T>(
   ];
 }
 
-export function pageActions<const List extends string, Call extends { readonly value: string }>(
+export function createPageActions<const List extends string, Call extends { readonly value: string }>(
   list: List,
   show: (call: Call, request: PageRequest) => Promise<void>,
 ) {

@@ -1,4 +1,4 @@
-import { editDistance } from '../../lib/edit-distance.ts';
+import { computeEditDistance } from '../../lib/edit-distance.ts';
 import { cleanText } from '../../lib/entered-text.ts';
 import { truncate } from './blocks.ts';
 
@@ -82,7 +82,7 @@ export function findNearest(word: string, candidates: readonly string[]): string
   const prefixMatch =
     word.length >= 3 ? candidates.find((candidate) => candidate.startsWith(word)) : undefined;
   const [closest] = candidates
-    .map((candidate) => ({ candidate, distance: editDistance(word, candidate) }))
+    .map((candidate) => ({ candidate, distance: computeEditDistance(word, candidate) }))
     .sort((a, b) => a.distance - b.distance);
   const isSimilar =
     closest !== undefined && closest.distance <= Math.max(2, Math.floor(closest.candidate.length / 3));

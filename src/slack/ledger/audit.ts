@@ -2,7 +2,7 @@ import { DAY_MS } from '../../lib/duration.ts';
 import type { SlackContext } from '../context.ts';
 import type { CommandCall, Feature } from '../feature.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
-import { BYTE_ORDER_MARK, csvLine } from '../kit/csv-file.ts';
+import { BYTE_ORDER_MARK, formatCsvLine } from '../kit/csv-file.ts';
 import { runWithProgress } from '../outbound/progress.ts';
 import { useTemporaryFile } from '../outbound/upload.ts';
 import { deliverFile } from '../send-file.ts';
@@ -16,7 +16,7 @@ import {
   progressText,
   type Span,
 } from './audit-export.view.ts';
-import { parseDates, readSpan } from './span.ts';
+import { parseSpan, toDateRange } from './span.ts';
 
 const DEFAULT_DAYS = 30;
 
@@ -27,18 +27,18 @@ async function* writeCsv(
   onRow: (at: Date) => void,
 ): AsyncGenerator<string> {
   const lookUp = createNameLookup(context.directory);
-  yield BYTE_ORDER_MARK + csvLine(AUDIT_COLUMNS);
+  yield BYTE_ORDER_MARK + formatCsvLine(AUDIT_COLUMNS);
   for await (const logged of context.events.read(from, to)) {
     const { at } = 'event' in logged ? logged.event : logged.entry;
     onRow(at);
-    if ('event' in logged) yield csvLine(await teamEventRow(logged.event, lookUp));
-    else for (const { cells } of await orderLines(logged, lookUp)) yield csvLine(cells);
+    if ('event' in logged) yield formatCsvLine(await teamEventRow(logged.event, lookUp));
+    else for (const { cells } of await orderLines(logged, lookUp)) yield formatCsvLine(cells);
   }
 }
 
 async function runAudit(call: CommandCall): Promise<void> {
   const now = call.context.now();
-  const span = readSpan('audit', call.words, now, new Date(now.getTime() - DEFAULT_DAYS * DAY_MS));
+  const span = parseSpan('audit', call.words, now, new Date(now.getTime() - DEFAULT_DAYS * DAY_MS));
   if ('problem' in span) return call.respond(span.problem);
   const progress: ExportProgress = { rows: 0, lastLineAt: undefined, isWritten: false };
   const reply = await runWithProgress(
@@ -51,7 +51,7 @@ async function runAudit(call: CommandCall): Promise<void> {
 
 async function exportAudit(call: CommandCall, span: Span, progress: ExportProgress): Promise<Message> {
   const { context, person } = call;
-  const { from, to } = parseDates(span);
+  const { from, to } = toDateRange(span);
   const lines = writeCsv(context, from, to, (at) => {
     progress.rows += 1;
     progress.lastLineAt = at;

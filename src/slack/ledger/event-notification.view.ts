@@ -2,7 +2,7 @@ import type { TeamEventOf } from '../../ledger/events.ts';
 import { dropMissing } from '../../lib/collections.ts';
 import { formatCalendarDay } from '../../zones/calendar-day.ts';
 import { formatDay, formatName, personWithReason } from '../expiry/expiry.view.ts';
-import { count, mention, moment } from '../kit/blocks.ts';
+import { count, formatLocalTime, mention } from '../kit/blocks.ts';
 
 /* Notifications about decisions on names, and about stand-ins. */
 
@@ -63,7 +63,7 @@ export function lapseConfirmedText({ subject, actor, askedBy = '', reason }: Nam
 }
 
 /** @param standIn the previous stand-in */
-export function backText(standIn: string): string {
+export function welcomeBackText(standIn: string): string {
   return `Welcome back. ${mention(standIn)} is no longer your stand-in.`;
 }
 
@@ -72,13 +72,13 @@ export function standInTexts({
   standIn,
   replaced,
 }: TeamEventOf<'stand_in_changed'>): ReadonlyMap<string, string> {
-  const until = standIn && moment(standIn.until);
+  const until = standIn && formatLocalTime(standIn.until);
   return new Map([
     ...(replaced === undefined
       ? []
       : [[replaced, `You are no longer ${mention(away)}’s stand-in.`] as const]),
     ...(standIn === undefined
-      ? [[away, backText(replaced ?? '')] as const]
+      ? [[away, welcomeBackText(replaced ?? '')] as const]
       : [
           [
             standIn.userId,

@@ -4,7 +4,7 @@ import type { TeamEvent } from '../../ledger/events.ts';
 import { charterStatusMessage } from '../approvals/signing/charter.view.ts';
 import type { SlackContext } from '../context.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
-import { directMessagePlace, type NotificationPlanner, ONCE } from '../outbound/notify.ts';
+import { createDirectMessagePlace, type NotificationPlanner, ONCE } from '../outbound/notify.ts';
 import { dropMentions } from '../outbound/plain-names.ts';
 import {
   lapseConfirmedText,
@@ -31,7 +31,7 @@ export function createEventPlanner(context: SlackContext): NotificationPlanner {
     if (event.kind === 'stand_in_changed') {
       for (const [userId, text] of standInTexts(event)) {
         if (silentPeople.has(userId)) continue;
-        const places = [directMessagePlace(directory, userId)];
+        const places = [createDirectMessagePlace(directory, userId)];
         await send({ ...common, purpose: `to:${userId}`, places, message: () => textMessage(text) });
       }
       return undefined;
@@ -53,7 +53,7 @@ export function createEventPlanner(context: SlackContext): NotificationPlanner {
     // The fallback is a direct message to the person who decided.
     const places = [
       async () => (origin?.channelId === '' ? undefined : origin),
-      directMessagePlace(directory, event.actor),
+      createDirectMessagePlace(directory, event.actor),
     ];
     await send({ ...common, purpose: 'decision', places, message: () => toDecisionMessage(context, event) });
     return undefined;

@@ -1,5 +1,5 @@
 import type { LedgerState } from '../../ledger/ledger.ts';
-import { code, count, lines, type Message, message, moment, section } from '../kit/blocks.ts';
+import { code, count, formatLocalTime, lineSections, type Message, message, section } from '../kit/blocks.ts';
 import type { Span } from './audit-export.view.ts';
 
 export const NO_KEY =
@@ -18,18 +18,18 @@ export function ledgerMessage({ fingerprint, newest, anchor, overdueSeconds }: L
     ...(newest === undefined
       ? []
       : [
-          `Latest seal: ${code(`${newest.n}:${newest.hash}`)}, up to event ${newest.to}, ${moment(new Date(newest.at))}`,
+          `Latest seal: ${code(`${newest.n}:${newest.hash}`)}, up to event ${newest.to}, ${formatLocalTime(new Date(newest.at))}`,
         ]),
     anchor === undefined
       ? 'No anchor is published yet. The first will be published within two hours.'
-      : `Latest published anchor: ${code(`${anchor.n}:${anchor.hash}`)}, ${moment(anchor.at)}`,
+      : `Latest published anchor: ${code(`${anchor.n}:${anchor.hash}`)}, ${formatLocalTime(anchor.at)}`,
     ...(overdueSeconds > 0
       ? [`Some events haven’t been sealed for ${count(overdueSeconds, 'second')}.`]
       : []),
     `To verify it without the bot, use ${code(`npx domain-steward-verify FILE --key ${fingerprint}`)} and the anchors that you stored elsewhere.`,
   ];
   const title = 'I sent you the ledger as a direct message.';
-  return message(`${title} ${texts.join(' ')}`, [section(title), ...lines(texts)]);
+  return message(`${title} ${texts.join(' ')}`, [section(title), ...lineSections(texts)]);
 }
 
 export interface LedgerSummary extends Pick<LedgerState, 'newest' | 'anchor'> {

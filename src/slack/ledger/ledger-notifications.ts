@@ -3,7 +3,7 @@ import { DAY_MS } from '../../lib/duration.ts';
 import type { SlackContext } from '../context.ts';
 import type { Message } from '../kit/blocks.ts';
 import {
-  directMessagePlace,
+  createDirectMessagePlace,
   type NotificationPlanner,
   ONCE,
   type SendNotification,
@@ -37,7 +37,11 @@ export async function sendLedgerAlert(
   const common = { version: ONCE, occurredAt, message: () => message };
   await send({ ...common, purpose: 'alert', places: [() => findAlertPlace(context)] });
   for (const admin of await context.adminsToNotify())
-    await send({ ...common, purpose: `to:${admin}`, places: [directMessagePlace(context.directory, admin)] });
+    await send({
+      ...common,
+      purpose: `to:${admin}`,
+      places: [createDirectMessagePlace(context.directory, admin)],
+    });
 }
 
 /** Posts one line a day in `ALERT_CHANNEL`, if it is set, with the hourly anchors in its thread. */

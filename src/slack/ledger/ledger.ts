@@ -1,4 +1,4 @@
-import { OVERDUE_SECONDS } from '../../ledger/ledger.ts';
+import { MAX_UNSEALED_SECONDS } from '../../ledger/ledger.ts';
 import type { FileLine } from '../../ledger/receipt.ts';
 import { loadVisible } from '../../orders/visibility.ts';
 import { type ActionCall, type CommandCall, type Feature, type Interaction, toViewer } from '../feature.ts';
@@ -14,7 +14,7 @@ import {
   RECEIPT_ID_MISSING,
   receiptFileText,
 } from './ledger-export.view.ts';
-import { parseDates, readSpan } from './span.ts';
+import { parseSpan, toDateRange } from './span.ts';
 
 /* Exports the ledger for admins, and receipts for people who can see the order. Both verify offline. */
 
@@ -30,9 +30,9 @@ async function* formatLines(
 
 async function runLedger(call: CommandCall): Promise<void> {
   const { context, person } = call;
-  const span = call.words.length === 0 ? undefined : readSpan('ledger', call.words, context.now());
+  const span = call.words.length === 0 ? undefined : parseSpan('ledger', call.words, context.now());
   if (span !== undefined && 'problem' in span) return call.respond(span.problem);
-  const file = context.ledger.streamFile(span && parseDates(span));
+  const file = context.ledger.streamFile(span && toDateRange(span));
   const { fingerprint, ...state } = await context.ledger.loadState();
   if (file === undefined || fingerprint === undefined) return call.respond(NO_KEY);
   let lineCount = 0;
@@ -50,7 +50,7 @@ async function runLedger(call: CommandCall): Promise<void> {
     return ledgerMessage({
       ...state,
       fingerprint,
-      overdueSeconds: state.waitingSeconds > OVERDUE_SECONDS ? Math.round(state.waitingSeconds) : 0,
+      overdueSeconds: state.waitingSeconds > MAX_UNSEALED_SECONDS ? Math.round(state.waitingSeconds) : 0,
     });
   });
   await call.respond(reply);

@@ -1,6 +1,14 @@
 import type { LedgerDifference } from '../../ledger/difference.ts';
 import type { TeamEventOf } from '../../ledger/events.ts';
-import { code, lines, type Message, message, moment, section, textMessage } from '../kit/blocks.ts';
+import {
+  code,
+  formatLocalTime,
+  lineSections,
+  type Message,
+  message,
+  section,
+  textMessage,
+} from '../kit/blocks.ts';
 
 const DIFFERENCE_TEXTS: Readonly<Record<LedgerDifference['code'], (first: number | undefined) => string>> = {
   event_changed: (first) =>
@@ -33,7 +41,7 @@ export function differencesMessage({ differences }: TeamEventOf<'ledger_differs'
   const texts = differences.map(differenceText);
   return message(`${title}: ${texts.join(' ')}`, [
     section(`*${title}*`),
-    ...lines([...texts, 'Copy the database before you repair anything. Then follow docs/ledger.md.']),
+    ...lineSections([...texts, 'Copy the database before you repair anything. Then follow docs/ledger.md.']),
   ]);
 }
 
@@ -45,7 +53,7 @@ export function stalledMessage(): Message {
 
 export function restoredMessage({ takenAt, seal }: TeamEventOf<'database_restored'>): Message {
   return textMessage(
-    `⚠ The backup of ${moment(new Date(takenAt))} was restored, so later events are lost. The ledger continues after seal ${seal} and uses the same numbers again. Anchors and receipts from the lost time no longer match. Tell everyone who stores them.`,
+    `⚠ The backup of ${formatLocalTime(new Date(takenAt))} was restored, so later events are lost. The ledger continues after seal ${seal} and uses the same numbers again. Anchors and receipts from the lost time no longer match. Tell everyone who stores them.`,
   );
 }
 
@@ -65,5 +73,5 @@ export function anchorMessage({
   readonly hash: string;
   readonly at: Date;
 }): Message {
-  return textMessage(`${moment(at)}: ledger anchor ${code(`${n}:${hash}`)}`);
+  return textMessage(`${formatLocalTime(at)}: ledger anchor ${code(`${n}:${hash}`)}`);
 }

@@ -3,7 +3,7 @@ import { getUtcDay, isCalendarDay } from '../../zones/calendar-day.ts';
 import { invalidSpanText, type Span, spanReversedText } from './audit-export.view.ts';
 
 /** Parses two days. A missing first day is `defaultFirst`; a missing last day is today. */
-export function readSpan(
+export function parseSpan(
   command: 'audit' | 'ledger',
   words: readonly string[],
   now: Date,
@@ -15,7 +15,7 @@ export function readSpan(
   return first > last ? { problem: spanReversedText(first, last) } : { first, last };
 }
 
-export function parseDates({ first, last }: Span): { readonly from: Date; readonly to: Date } {
+export function toDateRange({ first, last }: Span): { readonly from: Date; readonly to: Date } {
   return {
     from: new Date(`${first}T00:00:00Z`),
     to: new Date(Date.parse(`${last}T00:00:00Z`) + DAY_MS),

@@ -77,6 +77,6 @@ async function loadNotifiedActs(
 }
 
 /** Whether an order's card must wait for the daily message, because it goes in that message's thread. */
-export function waitsForDayMessage({ mandate, threadTs }: Order): boolean {
+export function mustWaitForDayMessage({ mandate, threadTs }: Order): boolean {
   return mandate !== undefined && threadTs === undefined;
 }

@@ -23,16 +23,16 @@ import {
   context,
   count,
   escapeText,
-  joinFirst,
+  formatLocalTime,
+  joinAtMost,
   joinWords,
-  lines,
+  lineSections,
   type Message,
   mention,
   message,
-  moment,
   section,
 } from '../kit/blocks.ts';
-import { type Page, pageControls } from '../kit/pages.ts';
+import { buildPageControls, type Page } from '../kit/pages.ts';
 import { periodText } from '../money/budget.view.ts';
 import { amountsText, PRICE_ISSUES } from '../money/price.view.ts';
 import { holdReasonText } from './held.view.ts';
@@ -40,7 +40,7 @@ import { holdReasonText } from './held.view.ts';
 const NAMES_IN_LINE = 10;
 
 function joinNames(names: readonly string[], max = NAMES_IN_LINE): string {
-  return escapeText(joinFirst(names.map(formatDomainName), max));
+  return escapeText(joinAtMost(names.map(formatDomainName), max));
 }
 
 function amountText({ currency }: Amount, minor: bigint): string {
@@ -105,14 +105,14 @@ export function mandateIssueText(issue: MandateIssue): string {
 const MAX_COVERED_ON_CARD = 4;
 
 /** Maximum number of held names per reason on the card, so that a warning has at most two lines. */
-export const HELD_ON_CARD = 2;
+export const MAX_HELD_ON_CARD = 2;
 
 /**
  * Shows which names a pending mandate covers.
  * @param maxNames maximum number of names shown per warning
  */
 export function previewLines(
-  { names: coveredNames, lastYear, nextYear, held, others }: MandatePreview,
+  { names: coveredNames, lastYear, nextYear, held, coveredByOthers }: MandatePreview,
   maxNames: number,
 ): string[] {
   const cost = nextYear && previewCost(nextYear, lastYear);
@@ -126,7 +126,9 @@ export function previewLines(
   return [
     `Covers ${count(coveredNames.length, 'name')}${coveredNames.length > MAX_COVERED_ON_CARD ? '' : `: ${joinNames(coveredNames)}`}${cost === undefined ? '' : ` · ${cost}`}`,
     ...(heldTexts.length === 0 ? [] : [`⚠ Won’t renew ${heldTexts.join('; ')}`]),
-    ...(others.length === 0 ? [] : [`⚠ An older mandate covers ${joinNames(others, maxNames)}`]),
+    ...(coveredByOthers.length === 0
+      ? []
+      : [`⚠ An older mandate covers ${joinNames(coveredByOthers, maxNames)}`]),
   ];
 }
 
@@ -162,7 +164,7 @@ function mandateBlocks({
   const approvers = joinWords(findLoggedApprovers(history).map(mention));
   return [
     section(`*${patternsText(terms)}*\n${termsText(terms)}`),
-    ...lines([
+    ...lineSections([
       `${periodText(period)}: ${amountText(terms.max_total, booked)} spent, ${amountText(terms.max_total, reserved)} reserved, *${amountText(terms.max_total, left)} left*`,
       upcoming.length === 0
         ? 'No renewals in the next 30 days'
@@ -172,7 +174,7 @@ function mandateBlocks({
         `⚠ The audit log has ${count(heldActs.length - NAMES_IN_LINE, 'more name')}`,
     ]),
     context(
-      `Requested by ${mention(order.requesterId)}, approved by ${approvers} · in force since ${moment(mandate.since)} · ${code(order.id)}`,
+      `Requested by ${mention(order.requesterId)}, approved by ${approvers} · in force since ${formatLocalTime(mandate.startedAt)} · ${code(order.id)}`,
     ),
     ...actions(`mandate:${order.id}`, [
       button('mandate_end', 'End mandate', order.id, {
@@ -183,7 +185,7 @@ function mandateBlocks({
   ];
 }
 
-export const MANDATES_SHOWN = 6;
+export const MANDATES_PER_PAGE = 6;
 
 /** @param hidden number of private mandates that the reader can't see */
 export function mandatesMessage(page: Page<MandateStatus>, pending: readonly Order[], hidden = 0): Message {
@@ -197,7 +199,7 @@ export function mandatesMessage(page: Page<MandateStatus>, pending: readonly Ord
       `*${text}* A mandate renews names without a request each time, within limits that you set. I announce each renewal a day before.`,
     ),
     ...page.items.flatMap(mandateBlocks),
-    ...pageControls('mandates', page, MANDATES_SHOWN),
+    ...buildPageControls('mandates', page, MANDATES_PER_PAGE),
     ...(hidden === 0 ? [] : [context(`You can’t see ${count(hidden, 'private mandate')}.`)]),
     ...pending.map((order) => context(`Waiting for approval: ${code(order.id)}`)),
     ...actions('mandates', [addButton()]),
@@ -246,7 +248,7 @@ export function dayMessage(
   return message(firstName === undefined ? text : `${text}. The first is ${formatDomainName(firstName)}.`, [
     section(`*${text}*${part === 0 ? '' : ' (more)'}`),
     ...renewed.map(({ act, order }) => actRow(act, order, timeZone)),
-    ...lines(heldActs.map(({ act }) => `⚠ ${heldLine(act)}`)),
+    ...lineSections(heldActs.map(({ act }) => `⚠ ${heldLine(act)}`)),
     ...(isLast && renewed.length > 1
       ? actions(`mandate_day:${day}`, [
           button('mandate_stop_all', `Stop all ${renewed.length}`, day, { style: 'danger' }),
@@ -346,7 +348,7 @@ export function mandateReply(
       return message(text, [section(text)]);
     }
     case 'mandate_ending': {
-      const until = entry.until === undefined ? 'soon' : moment(entry.until);
+      const until = entry.until === undefined ? 'soon' : formatLocalTime(entry.until);
       const text = `⚠ ${requester}: the mandate ends ${until}. If you still need it, request it again.`;
       return message(text, [section(text), ...actions(`mandate_again:${order.id}`, [addButton(order.id)])]);
     }
@@ -365,7 +367,7 @@ export function mandateReply(
 }
 
 /** Whether the “in force” message already reports the event. */
-export function isAnnouncedInForce(
+export function isReportedByInForceMessage(
   { task, state }: Pick<Order, 'task' | 'state'>,
   { kind }: { readonly kind: string },
 ): boolean {
@@ -391,7 +393,7 @@ const MAX_UNCOVERED_IN_LINE = 3;
 
 /** The last line of a digest: names that are lost unless someone acts. */
 export function uncoveredText(uncovered: readonly string[], { hasService }: Capability): string {
-  const nameList = escapeText(joinFirst(uncovered.map(formatDomainName), MAX_UNCOVERED_IN_LINE));
+  const nameList = escapeText(joinAtMost(uncovered.map(formatDomainName), MAX_UNCOVERED_IN_LINE));
   const missing = hasService ? 'no owner, mandate or open order' : 'no owner';
   return `:warning: No one is handling ${nameList}: ${missing}.`;
 }
@@ -400,7 +402,7 @@ export function mandateBlocksForHome(mandates: readonly ActiveMandate[]): KnownB
   if (mandates.length === 0) return [];
   return [
     section('*Mandates you requested or approved*'),
-    ...lines(
+    ...lineSections(
       mandates.map(
         ({ order, mandate: { terms } }) => `${patternsText(terms)} · ${termsText(terms)} · ${code(order.id)}`,
       ),
@@ -409,4 +411,5 @@ export function mandateBlocksForHome(mandates: readonly ActiveMandate[]): KnownB
   ];
 }
 
-export const MANDATE_GONE = 'This mandate no longer exists. Close the form and check `/domain mandates`.';
+export const MANDATE_NOT_FOUND =
+  'This mandate no longer exists. Close the form and check `/domain mandates`.';

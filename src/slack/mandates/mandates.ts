@@ -32,14 +32,14 @@ import {
   textOrEmptySchema,
 } from '../kit/form.ts';
 import { isDirectMessage } from '../kit/mrkdwn.ts';
-import { pageActions, slicePage } from '../kit/pages.ts';
+import { createPageActions, slicePage } from '../kit/pages.ts';
 import { openForm } from '../open-form.ts';
 import { buildOutcomeReply } from '../orders/order-reply.ts';
 import { refusalText } from '../orders/refusal.view.ts';
 import {
   endedText,
-  MANDATE_GONE,
-  MANDATES_SHOWN,
+  MANDATE_NOT_FOUND,
+  MANDATES_PER_PAGE,
   mandateIssueText,
   mandatesMessage,
   stoppedAllText,
@@ -95,12 +95,12 @@ const mandateForm = createListForm({
   form: { name: 'mandate', title: 'Request a mandate', submit: 'Request' },
   createSchema: () => mandateSchema,
   find: (call: Interaction, id: string) => loadVisible(call.context.orders, toViewer(call), id),
-  async values(previous, { context, person }) {
+  async buildValues(previous, { context, person }) {
     const ownAccount = await context.accounts.findActive(person.id);
     const account = ownAccount === undefined ? 'team' : 'mine';
     return { span: 'year', account, notice: String(DEFAULT_NOTICE_DAYS), ...toFormValues(previous?.input) };
   },
-  goneErrors: { mandate_names: MANDATE_GONE },
+  notFoundErrors: { mandate_names: MANDATE_NOT_FOUND },
   save,
 });
 
@@ -148,7 +148,7 @@ async function buildMandatesPage(call: Interaction, offset: number): Promise<Mes
     loadMandateStatuses(orders, viewer),
     listVisible(orders, viewer, { tasks: ['mandate'], states: ['PENDING'], limit: 20 }),
   ]);
-  return mandatesMessage(slicePage(shown, offset, MANDATES_SHOWN), pending, hidden);
+  return mandatesMessage(slicePage(shown, offset, MANDATES_PER_PAGE), pending, hidden);
 }
 
 async function endOneMandate(call: ActionCall): Promise<void> {
@@ -198,7 +198,7 @@ export const mandates = {
     },
     { id: 'mandate_end', run: endOneMandate },
     { id: 'mandate_stop_all', run: stopMandateOrders },
-    ...pageActions('mandates', async (call: ActionCall, { offset }) =>
+    ...createPageActions('mandates', async (call: ActionCall, { offset }) =>
       call.respond(await buildMandatesPage(call, offset), { replace: true }),
     ),
   ],

@@ -25,7 +25,7 @@ import {
   table,
   textMessage,
 } from '../kit/blocks.ts';
-import { type PageRequest, pageControls, slicePage } from '../kit/pages.ts';
+import { buildPageControls, type PageRequest, slicePage } from '../kit/pages.ts';
 import { type HistoryEvent, type HistoryEventOf, needsMoreApprovals } from '../orders/order.view.ts';
 import { amountsText } from './price.view.ts';
 
@@ -185,7 +185,7 @@ export function budgetBlocks(
             rows: statuses.map((status) => statusCells(status, reader.locale)),
           }),
           reader.isAdmin && editMenu(statuses.map(({ budget }) => budget)),
-          ...pageControls('budgets', page, BUDGETS_PER_PAGE, of),
+          ...buildPageControls('budgets', page, BUDGETS_PER_PAGE, of),
         ])),
     ...(reader.isAdmin ? actions('budgets', [addButton]) : []),
     statuses.length > 0 &&

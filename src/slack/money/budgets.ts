@@ -5,7 +5,7 @@ import type { Feature, Interaction, SubmissionCall, SubmissionResult } from '../
 import { context as contextBlock, textMessage } from '../kit/blocks.ts';
 import { createListForm } from '../kit/edited-list.ts';
 import { choiceField, type FieldDisplay, field } from '../kit/form.ts';
-import { createOpenAction } from '../open-form.ts';
+import { createOpenFormAction } from '../open-form.ts';
 import { BUDGET, budgetIntro } from './budget.view.ts';
 import { PRICE_ISSUES } from './price.view.ts';
 
@@ -55,12 +55,12 @@ const budgetForm = createListForm({
     }),
   find: async ({ context }: Interaction, id: string) =>
     (await context.budgets.list()).find((budget) => budget.id === id),
-  values: (budget) =>
+  buildValues: (budget) =>
     budget === undefined
       ? { span: 'month' }
       : { tag: budget.tag ?? '', span: budget.span, amount: formatDecimal(budget.amount) },
   intro: (budget, { context }) => [contextBlock(budgetIntro(budget, (budget?.amount ?? context).currency))],
-  goneErrors: { amount: BUDGET.gone },
+  notFoundErrors: { amount: BUDGET.gone },
 
   async save(call: SubmissionCall, { tag, span, amount }, budget): Promise<SubmissionResult> {
     const { budgets, now } = call.context;
@@ -98,7 +98,7 @@ async function finishSave({ context, person }: SubmissionCall, text: string): Pr
 export const budgets = {
   forms: [budgetForm],
   actions: [
-    createOpenAction('budget_add', budgetForm),
-    createOpenAction('budget_edit', budgetForm, ({ value }) => value),
+    createOpenFormAction('budget_add', budgetForm),
+    createOpenFormAction('budget_edit', budgetForm, ({ value }) => value),
   ],
 } as const satisfies Feature;

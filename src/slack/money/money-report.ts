@@ -1,5 +1,5 @@
-import { nextTwelveMonths } from '../../expiry/chart.ts';
-import { lastScheduledThisMonth } from '../../expiry/schedule.ts';
+import { listNextTwelveMonths } from '../../expiry/chart.ts';
+import { findLastScheduledDayThisMonth } from '../../expiry/schedule.ts';
 import { DAY_MS } from '../../lib/duration.ts';
 import {
   calculateSpend,
@@ -9,11 +9,11 @@ import {
   type SpendPeriod,
   sumSpend,
 } from '../../money/spend.ts';
-import { countChanges } from '../../names/posture.ts';
+import { countFindingChanges } from '../../names/posture.ts';
 import { getUtcDay } from '../../zones/calendar-day.ts';
 import type { SlackContext } from '../context.ts';
 import { type NotificationPlanner, ONCE } from '../outbound/notify.ts';
-import { type MoneyReport, moneyReport } from './money-report.view.ts';
+import { type MoneyReport, moneyReportMessage } from './money-report.view.ts';
 
 /** If the bot was off on the 1st, the report is posted until this day. */
 const LAST_REPORT_DAY = 7;
@@ -21,7 +21,7 @@ const LAST_REPORT_DAY = 7;
 const FORECAST_MS = 366 * DAY_MS;
 
 /** Adds the notification for the previous month's report once the month's first digest is due. */
-export async function openMoneyReport(context: SlackContext): Promise<void> {
+export async function addMoneyReportNotification(context: SlackContext): Promise<void> {
   const report = await findDueReport(context);
   if (report !== undefined && (await hasBudgetsOrPrices(context)))
     await context.notifications.addIfMissing({ kind: 'report', id: report.span.text }, context.now());
@@ -37,7 +37,7 @@ export function createMoneyReportPlanner(context: SlackContext): NotificationPla
       version: ONCE,
       occurredAt: span.to,
       places: [async () => ({ channelId })],
-      message: async () => moneyReport(await loadReport(context, span, timeZone)),
+      message: async () => moneyReportMessage(await loadReport(context, span, timeZone)),
       mustArrive: true,
       alertsAdmins: true,
     });
@@ -49,7 +49,7 @@ async function findDueReport({ savedSettings, now }: SlackContext) {
   const { reportChannel, reminderChannel, reminderCron, reminderTimezone } = await savedSettings();
   const channelId = reportChannel ?? reminderChannel;
   if (channelId === undefined) return undefined;
-  const today = lastScheduledThisMonth(reminderCron, reminderTimezone, now());
+  const today = findLastScheduledDayThisMonth(reminderCron, reminderTimezone, now());
   if (today === undefined || Number(today.slice(8)) > LAST_REPORT_DAY) return undefined;
   const span = getPreviousMonth(today);
   return span && { channelId, span, timeZone: reminderTimezone };
@@ -83,7 +83,7 @@ async function loadReport(context: SlackContext, span: SpendPeriod, timeZone: st
     ],
   );
   const { total: spent, byTask, byMandate } = calculateSpend(list, purchases);
-  const forecast = forecastRenewals(list, renewals, nextTwelveMonths(now, timeZone), today);
+  const forecast = forecastRenewals(list, renewals, listNextTwelveMonths(now, timeZone), today);
   return {
     month,
     spent,
@@ -95,6 +95,6 @@ async function loadReport(context: SlackContext, span: SpendPeriod, timeZone: st
     forecastTotal: sumSpend(forecast),
     budgets,
     decisions,
-    problems: countChanges(changes),
+    problems: countFindingChanges(changes),
   };
 }

@@ -1,8 +1,8 @@
 import type { BudgetStatus } from '../../money/budget.ts';
 import type { DecisionStatistics } from '../../money/ports.ts';
 import type { SpendLine, SpendSum } from '../../money/spend.ts';
-import type { countChanges } from '../../names/posture.ts';
-import { code, context, count, header, lines, type Message, mention, message } from '../kit/blocks.ts';
+import type { countFindingChanges } from '../../names/posture.ts';
+import { code, context, count, header, lineSections, type Message, mention, message } from '../kit/blocks.ts';
 import { findingLabel } from '../names/posture.view.ts';
 import { budgetLines, periodText } from './budget.view.ts';
 import { sumText } from './spend.view.ts';
@@ -24,28 +24,28 @@ export interface MoneyReport {
   /** As of the last day of the month. */
   readonly budgets: readonly BudgetStatus[];
   readonly decisions: readonly DecisionStatistics[];
-  readonly problems: ReturnType<typeof countChanges>;
+  readonly problems: ReturnType<typeof countFindingChanges>;
 }
 
 /** Maximum number of lines per section. The CSV file of `/domain spend` has all of them. */
 const MAX_SHOWN_LINES = 3;
 
-export function moneyReport(report: MoneyReport): Message {
+export function moneyReportMessage(report: MoneyReport): Message {
   const { month, spent, byTask, byMandate, unknownOutcomes, lapsedCost, forecast, forecastTotal } = report;
   const { budgets, decisions, problems } = report;
   const formatSum = (sum: SpendSum) =>
-    sum.names === 0 ? 'nothing' : `${sumText(sum)}, for ${count(sum.names, 'name')}`;
+    sum.nameCount === 0 ? 'nothing' : `${sumText(sum)}, for ${count(sum.nameCount, 'name')}`;
   const [nextMonth] = forecast;
   return message(`Spent ${formatSum(spent)}, in ${periodText(month)}`, [
     header(`Money report for ${periodText(month)}`),
-    ...lines([
+    ...lineSections([
       `*Spent*: ${formatSum(spent)}`,
       ...(byTask.length > 1 ? shortenList(byTask.map((line) => `• ${line.key}: ${formatSum(line)}`)) : []),
       ...shortenList(byMandate.map((line) => `• through mandate ${code(line.key)}: ${formatSum(line)}`)),
       unknownOutcomes !== 0 &&
         `:warning: Not included: ${count(unknownOutcomes, 'name')} with an unknown outcome`,
-      lapsedCost.names !== 0 && `*Saved by lapsing*: ${formatSum(lapsedCost)} a year`,
-      `*Next 12 months*: ${formatSum(forecastTotal)}${nextMonth === undefined || nextMonth.names === 0 ? '' : `, including ${sumText(nextMonth)} in ${periodText(nextMonth.key)}`}`,
+      lapsedCost.nameCount !== 0 && `*Saved by lapsing*: ${formatSum(lapsedCost)} a year`,
+      `*Next 12 months*: ${formatSum(forecastTotal)}${nextMonth === undefined || nextMonth.nameCount === 0 ? '' : `, including ${sumText(nextMonth)} in ${periodText(nextMonth.key)}`}`,
       ...shortenList(budgetLines(budgets)),
       ...shortenList(decisions.map(decisionLine)),
       problemsLine('New', problems.new),

@@ -20,7 +20,7 @@ import {
   button,
   context,
   count,
-  day,
+  formatUtcDate,
   joinWords,
   type Message,
   menu,
@@ -31,8 +31,8 @@ import {
   table,
   textMessage,
 } from '../kit/blocks.ts';
-import { csvIssueText, MORE_CELLS } from '../kit/csv-issue.view.ts';
-import { pageControls, slicePage } from '../kit/pages.ts';
+import { formatCsvIssue, MORE_CELLS } from '../kit/csv-issue.view.ts';
+import { buildPageControls, slicePage } from '../kit/pages.ts';
 import type { HistoryEvent } from '../orders/order.view.ts';
 
 /** For messages that several people read, such as cards. */
@@ -44,7 +44,7 @@ function amountText(amount: Amount): string {
 
 /** @param today if given, the year of near days is left out */
 const dayText = (calendarDay: string, today?: string) =>
-  day(new Date(`${calendarDay}T00:00:00Z`), today === undefined ? undefined : new Date(today));
+  formatUtcDate(new Date(`${calendarDay}T00:00:00Z`), today === undefined ? undefined : new Date(today));
 
 /** `about €36.00 for 2 of 3 names (price list of 1 Nov 2026); price unknown for 1 name`. */
 function costText(cost: OrderCost): string {
@@ -214,7 +214,7 @@ function lineIssueText(issue: LineIssue): string {
     case 'price':
       return `“${issue.field}”: ${PRICE_ISSUES[issue.issue]}`;
     case 'csv':
-      return csvIssueText(issue.issue);
+      return formatCsvIssue(issue.issue);
     case 'missing_column':
       return `The column “${issue.column}” is missing. Add it.`;
     case 'unknown_column':
@@ -263,7 +263,11 @@ export interface PriceListViewer {
   readonly currency: string;
 }
 
-export function priceList(list: readonly ListedPrice[], offset: number, reader: PriceListViewer): Message {
+export function priceListMessage(
+  list: readonly ListedPrice[],
+  offset: number,
+  reader: PriceListViewer,
+): Message {
   const editButtons = reader.isAdmin
     ? [
         button('price_add', 'Add a price…', 'new', { style: 'primary' }),
@@ -298,7 +302,7 @@ export function priceList(list: readonly ListedPrice[], offset: number, reader: 
       ]),
     }),
     reader.isAdmin && editMenu(page.items),
-    ...pageControls('prices', page, TABLE_ROWS),
+    ...buildPageControls('prices', page, TABLE_ROWS),
     ...actions('prices', [...editButtons, downloadButton]),
     context(
       `New prices are in ${reader.currency}. Your team maintains this list, because the domain service doesn’t publish prices.`,
@@ -319,7 +323,7 @@ function editMenu(list: readonly ListedPrice[]): AnyBlock {
 }
 
 /** The reply after edits were saved, as mrkdwn. */
-export function pricesSaved(edits: readonly PriceEdit[]): string {
+export function pricesSavedText(edits: readonly PriceEdit[]): string {
   if (edits.length === 0) return 'Nothing changed, because the list already has these prices.';
   const added = edits.filter(({ before }) => before === undefined).length;
   const changed = edits.length - added;

@@ -5,7 +5,7 @@ import type { ListedPrice } from '../../money/ports.ts';
 import { diffPrices, formatPriceKey, isSamePrice, type PriceEdit } from '../../money/prices.ts';
 import { PRICE_COLUMNS, PRICE_FIELDS, readPrice, readPrices, toPriceCells } from '../../money/read-prices.ts';
 import { findTask } from '../../orders/tasks.ts';
-import { findWeakeningEdits, type PriceConditions } from '../../policy/weakening.ts';
+import { findWeakeningEdits, type PriceLimits } from '../../policy/weakening.ts';
 import { getUtcDay } from '../../zones/calendar-day.ts';
 import { createCsvFields, readCsvInput } from '../attached-text.ts';
 import {
@@ -19,11 +19,11 @@ import {
   type SubmissionResult,
 } from '../feature.ts';
 import { context as contextBlock, count, type Message, textMessage } from '../kit/blocks.ts';
-import { csvFile } from '../kit/csv-file.ts';
+import { formatCsvFile } from '../kit/csv-file.ts';
 import { createListForm } from '../kit/edited-list.ts';
-import { choiceField, errorTexts, textField, textOrEmptySchema, toFields } from '../kit/form.ts';
-import { pageActions } from '../kit/pages.ts';
-import { createOpenAction } from '../open-form.ts';
+import { buildFieldErrors, choiceField, textField, textOrEmptySchema, toFields } from '../kit/form.ts';
+import { createPageActions } from '../kit/pages.ts';
+import { createOpenFormAction } from '../open-form.ts';
 import { MAX_PROPOSED_PRICES } from '../proposals/admin-proposal.view.ts';
 import { proposeToAdmins } from '../proposals/proposals.ts';
 import { sendFile } from '../send-file.ts';
@@ -32,8 +32,8 @@ import {
   PRICE_ISSUES,
   PRICED_TASK_LABELS,
   PRICES,
-  priceList,
-  pricesSaved,
+  priceListMessage,
+  pricesSavedText,
 } from './price.view.ts';
 
 /* The team's price list. Everyone can see it; admins can change it. */
@@ -72,7 +72,7 @@ const priceForm = createListForm({
   createSchema: () => priceSchema,
   find: async ({ context }: Interaction, id: string) =>
     (await context.prices.list()).find((price) => price.id === id),
-  values: (existing, { context }) =>
+  buildValues: (existing, { context }) =>
     existing === undefined
       ? { period: '1', valid_from: getUtcDay(context.now()) }
       : {
@@ -84,11 +84,11 @@ const priceForm = createListForm({
           source: existing.source,
         },
   intro: (existing, { context }) => [contextBlock(PRICES.intro((existing?.amount ?? context).currency))],
-  goneErrors: { zone: PRICES.gone },
+  notFoundErrors: { zone: PRICES.gone },
 
   async save(call: SubmissionCall, input, existing): Promise<SubmissionResult> {
     const parsed = readPrice(input, (existing?.amount ?? call.context).currency);
-    if (!parsed.ok) return { errors: errorTexts(parsed.issues, (issue) => PRICE_ISSUES[issue]) };
+    if (!parsed.ok) return { errors: buildFieldErrors(parsed.issues, (issue) => PRICE_ISSUES[issue]) };
     const after = parsed.price;
     const list = await call.context.prices.list();
     if (existing === undefined) return saveEdits(call, list, diffPrices(list, [after]), 'zone');
@@ -98,7 +98,7 @@ const priceForm = createListForm({
   },
 });
 
-async function loadPriceConditions({ context }: Interaction): Promise<PriceConditions> {
+async function loadPriceConditions({ context }: Interaction): Promise<PriceLimits> {
   const { budgets, orders, now } = context;
   const [{ rules }, budgetList, activeMandates] = await Promise.all([
     // Without a valid charter, the last signed rules apply instead of the published ones.
@@ -136,7 +136,7 @@ async function saveEdits(
   }
   const proposalLines =
     weakenings.length === 0 ? [] : await proposeToAdmins(call, { kind: 'prices', payload: weakenings });
-  const savedLines = weakenings.length > 0 && otherEdits.length === 0 ? [] : [pricesSaved(otherEdits)];
+  const savedLines = weakenings.length > 0 && otherEdits.length === 0 ? [] : [pricesSavedText(otherEdits)];
   return { reply: textMessage([...savedLines, ...proposalLines].join('\n')) };
 }
 
@@ -167,14 +167,14 @@ async function buildPricesPage(interaction: Interaction, offset: number): Promis
   const { prices, currency, now, directory } = context;
   const [list, locale] = await Promise.all([prices.list(), directory.findLocale(person.id)]);
   const reader = { isAdmin: isAdmin(context, person), locale, today: getUtcDay(now()), currency };
-  return priceList(list, offset, reader);
+  return priceListMessage(list, offset, reader);
 }
 
 async function exportPrices(call: ActionCall): Promise<void> {
   const list = await call.context.prices.list();
   await call.respond(
     await sendFile(call, {
-      text: await csvFile([PRICE_COLUMNS, ...list.map(toPriceCells)]),
+      text: await formatCsvFile([PRICE_COLUMNS, ...list.map(toPriceCells)]),
       filename: `domain-steward-prices-${getUtcDay(call.context.now())}.csv`,
       description: `The price list with ${count(list.length, 'price')}`,
     }),
@@ -192,12 +192,12 @@ export const prices = {
   ],
   forms: [priceForm, pricesImportForm],
   actions: [
-    ...pageActions('prices', async (call: ActionCall, { offset }) =>
+    ...createPageActions('prices', async (call: ActionCall, { offset }) =>
       call.respond(await buildPricesPage(call, offset), { replace: true }),
     ),
-    createOpenAction('price_add', priceForm),
-    createOpenAction('price_edit', priceForm, ({ value }) => value),
-    createOpenAction('prices_import', pricesImportForm),
+    createOpenFormAction('price_add', priceForm),
+    createOpenFormAction('price_edit', priceForm, ({ value }) => value),
+    createOpenFormAction('prices_import', pricesImportForm),
     { id: 'prices_export', run: exportPrices },
   ],
 } as const satisfies Feature;

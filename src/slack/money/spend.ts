@@ -1,4 +1,4 @@
-import { nextTwelveMonths } from '../../expiry/chart.ts';
+import { listNextTwelveMonths } from '../../expiry/chart.ts';
 import { iterateSlices } from '../../lib/collections.ts';
 import { DAY_MS } from '../../lib/duration.ts';
 import { formatDecimal } from '../../money/amount.ts';
@@ -22,8 +22,8 @@ import {
   isAdmin,
   toViewer,
 } from '../feature.ts';
-import { csvFile } from '../kit/csv-file.ts';
-import { pageActions } from '../kit/pages.ts';
+import { formatCsvFile } from '../kit/csv-file.ts';
+import { createPageActions } from '../kit/pages.ts';
 import { createNameLookup } from '../ledger/actor-names.ts';
 import { sendFile } from '../send-file.ts';
 import {
@@ -58,7 +58,7 @@ async function loadFigures(interaction: Interaction, period: SpendPeriod): Promi
     directory.findLocale(person.id),
     budgets.listStatuses(clampToPeriod(period, getUtcDay(now))),
   ]);
-  const forecast = forecastRenewals(list, renewals, nextTwelveMonths(now, timeZone), getUtcDay(now));
+  const forecast = forecastRenewals(list, renewals, listNextTwelveMonths(now, timeZone), getUtcDay(now));
   const isConcealed = await createConcealmentCheck(interaction, purchases);
   let spend = calculateSpend(list, []);
   for await (const slice of iterateSlices(purchases)) {
@@ -66,7 +66,7 @@ async function loadFigures(interaction: Interaction, period: SpendPeriod): Promi
     spend = addSpend(spend, calculateSpend(list, slice, tags, isConcealed));
   }
   return {
-    span: period.text,
+    period: period.text,
     spend,
     unknownOutcomes,
     forecast,
@@ -105,7 +105,7 @@ async function exportSpend(interaction: Interaction, period: SpendPeriod): Promi
   const rows = spendRows(figures, (userId) => names.get(userId) ?? userId, formatDecimal);
   await interaction.respond(
     await sendFile(interaction, {
-      text: await csvFile([SPEND_COLUMNS, ...rows]),
+      text: await formatCsvFile([SPEND_COLUMNS, ...rows]),
       filename: `domain-steward-spend-${period.text}.csv`,
       description: `Spending in ${period.text}`,
     }),
@@ -122,7 +122,7 @@ export const spend = {
     },
   ],
   actions: [
-    ...pageActions('budgets', async (call: ActionCall, { of, offset }) => {
+    ...createPageActions('budgets', async (call: ActionCall, { of, offset }) => {
       const span = parseSpendPeriod(of);
       if (span !== undefined)
         await call.respond(spendMessage(await loadFigures(call, span), offset), { replace: true });

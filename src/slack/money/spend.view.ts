@@ -1,4 +1,4 @@
-import { shortMonth } from '../../expiry/chart.ts';
+import { formatShortMonth } from '../../expiry/chart.ts';
 import { toWholeUnits } from '../../money/amount.ts';
 import type { BudgetStatus } from '../../money/budget.ts';
 import { CONCEALED, type Spend, type SpendLine, type SpendSum } from '../../money/spend.ts';
@@ -22,7 +22,7 @@ import { amountsText } from './price.view.ts';
 
 export interface SpendFigures {
   /** `2026` or `2026-11`. */
-  readonly span: string;
+  readonly period: string;
   readonly spend: Spend;
   readonly unknownOutcomes: number;
   /** The next twelve months, at current prices. */
@@ -54,20 +54,20 @@ function spendLines(spend: Spend, grouping: Grouping): readonly SpendLine[] {
 }
 
 /** `about €36.00 plus 1 name without a price`. */
-export function sumText({ names, unknown, sums }: SpendSum, locale?: string): string {
-  if (names === 0) return '–';
+export function sumText({ nameCount, unpricedCount, sums }: SpendSum, locale?: string): string {
+  if (nameCount === 0) return '–';
   if (sums.length === 0) return 'an unknown amount';
-  const unpricedText = unknown === 0 ? '' : ` plus ${count(unknown, 'name')} without a price`;
+  const unpricedText = unpricedCount === 0 ? '' : ` plus ${count(unpricedCount, 'name')} without a price`;
   return `about ${amountsText(sums, locale)}${unpricedText}`;
 }
 
 export function spendMessage(figures: SpendFigures, offset: number): Message {
-  const { span, spend, unknownOutcomes, forecast, locale } = figures;
+  const { period, spend, unknownOutcomes, forecast, locale } = figures;
   const { total } = spend;
   const text =
-    total.names === 0
-      ? `No spending in ${periodText(span)}.`
-      : `Spent ${sumText(total, locale)} in ${periodText(span)}, for ${count(total.names, 'name')}.`;
+    total.nameCount === 0
+      ? `No spending in ${periodText(period)}.`
+      : `Spent ${sumText(total, locale)} in ${periodText(period)}, for ${count(total.nameCount, 'name')}.`;
   // The cost comes before the number of names, because phones show only the first columns.
   const rows: (readonly Cell[])[] = [
     ...GROUPINGS.flatMap((grouping) =>
@@ -75,26 +75,26 @@ export function spendMessage(figures: SpendFigures, offset: number): Message {
         `By ${grouping}`,
         toCell(grouping, line.key),
         sumText(line, locale),
-        String(line.names),
+        String(line.nameCount),
       ]),
     ),
     ...forecast
-      .filter(({ names }) => names > 0)
+      .filter(({ nameCount }) => nameCount > 0)
       .map((line): readonly Cell[] => [
         'Upcoming',
         periodText(line.key),
         sumText(line, locale),
-        String(line.names),
+        String(line.nameCount),
       ]),
   ];
   return message(text, [
-    header(`Spending in ${periodText(span)}`),
+    header(`Spending in ${periodText(period)}`),
     section(text),
     unknownOutcomes !== 0 &&
       section(
         `:grey_question: Not included: ${count(unknownOutcomes, 'name')} with an unknown outcome, which may have cost money.`,
       ),
-    ...budgetBlocks(figures.budgets, { of: span, offset }, figures),
+    ...budgetBlocks(figures.budgets, { of: period, offset }, figures),
     ...forecastChart(figures),
     ...unusedBlocks(figures),
     ...(rows.length === 0
@@ -105,7 +105,7 @@ export function spendMessage(figures: SpendFigures, offset: number): Message {
             columns: ['Group', 'Item', 'Cost', 'Names'],
             rows,
           }),
-          ...actions('spend', [button('spend_export', 'Download CSV', span)]),
+          ...actions('spend', [button('spend_export', 'Download CSV', period)]),
         ]),
     context(
       'Includes only orders on the live system, at the price on the day each was carried out. The forecast assumes that every watched name is renewed for 1 year at today’s prices. Premium names may cost more. To see another period: `/domain spend 2026-11`.',
@@ -114,15 +114,15 @@ export function spendMessage(figures: SpendFigures, offset: number): Message {
 }
 
 function unusedBlocks({ unused, locale }: SpendFigures): AnyBlock[] {
-  if (unused.names === 0) return [];
-  const isSingle = unused.names === 1;
+  if (unused.nameCount === 0) return [];
+  const isSingle = unused.nameCount === 1;
   const cost =
     unused.sums.length === 0
       ? `The price list has no renewal price for ${isSingle ? 'it' : 'them'}.`
       : `Renewing ${isSingle ? 'it' : 'them'} for 1 year would cost ${sumText(unused, locale)}.`;
   return [
     section(
-      `:mag: ${count(unused.names, 'name')} ${isSingle ? 'has' : 'have'} no website or mail. ${cost} To list ${isSingle ? 'it' : 'them'}, use \`/domain names unused\`.`,
+      `:mag: ${count(unused.nameCount, 'name')} ${isSingle ? 'has' : 'have'} no website or mail. ${cost} To list ${isSingle ? 'it' : 'them'}, use \`/domain names unused\`.`,
     ),
   ];
 }
@@ -147,7 +147,7 @@ function toCell(grouping: Grouping, key: string): Cell {
 function forecastChart({ forecast, currency }: SpendFigures): AnyBlock[] {
   const months = forecast.map(({ key, sums }) => {
     const currencySum = sums.find((sum) => sum.currency === currency);
-    return { label: shortMonth(key), count: currencySum === undefined ? 0 : toWholeUnits(currencySum) };
+    return { label: formatShortMonth(key), count: currencySum === undefined ? 0 : toWholeUnits(currencySum) };
   });
   return months.every(({ count }) => count === 0) ? [] : [monthChart('Upcoming renewals', currency, months)];
 }
@@ -165,8 +165,12 @@ export function spendRows(
   getName: (userId: string) => string,
   formatDecimal: (sum: SpendSum['sums'][number]) => string,
 ): string[][] {
-  const toRows = (listName: string, item: string, { names, unknown, sums }: SpendSum): string[][] => {
-    const commonCells = [listName, item, String(names), String(unknown)];
+  const toRows = (
+    listName: string,
+    item: string,
+    { nameCount, unpricedCount, sums }: SpendSum,
+  ): string[][] => {
+    const commonCells = [listName, item, String(nameCount), String(unpricedCount)];
     return sums.length === 0
       ? [[...commonCells, '', '']]
       : sums.map((sum) => [...commonCells, formatDecimal(sum), sum.currency]);
@@ -179,7 +183,7 @@ export function spendRows(
       ),
     ),
     ...forecast.flatMap((line) => toRows('ahead', line.key, line)),
-    ...(unused.names === 0 ? [] : toRows('unused', '', unused)),
+    ...(unused.nameCount === 0 ? [] : toRows('unused', '', unused)),
   ];
 }
 

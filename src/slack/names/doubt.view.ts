@@ -1,9 +1,9 @@
-import type { DateDoubt } from '../../names/dates.ts';
+import type { UnreliableDateReason } from '../../names/dates.ts';
 import type { RecordProblem } from '../../names/registry-record.ts';
 import { getUtcDay } from '../../zones/calendar-day.ts';
 
 /** Returns a sentence without its final period. */
-export function formatDoubt(doubt: DateDoubt): string {
+export function formatDoubt(doubt: UnreliableDateReason): string {
   switch (doubt.code) {
     case 'not_registered':
       return 'The registry has no record of it, so it may not be registered';
@@ -16,7 +16,10 @@ export function formatDoubt(doubt: DateDoubt): string {
   }
 }
 
-function formatDistrust({ distrust, movedTo }: Extract<DateDoubt, { code: 'distrusted' }>): string {
+function formatDistrust({
+  distrust,
+  movedTo,
+}: Extract<UnreliableDateReason, { code: 'distrusted' }>): string {
   const date = `The registry now shows expiry date ${getUtcDay(movedTo)}`;
   switch (distrust.code) {
     case 'another_registrar':

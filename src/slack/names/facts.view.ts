@@ -5,10 +5,10 @@ import {
   findPart,
   getRegistrarName,
   REGISTRY_DATES,
-  type UnseenReason,
+  type UnknownReason,
 } from '../../names/facts.ts';
 import { formatDomainName } from '../../zones/names.ts';
-import { code, day, escapeText, joinFirst, quote, truncate } from '../kit/blocks.ts';
+import { code, escapeText, formatUtcDate, joinAtMost, quote, truncate } from '../kit/blocks.ts';
 
 export const FACT_LABELS: Readonly<Record<FactName, string>> = {
   registration: 'Registration',
@@ -52,7 +52,7 @@ export const FACT_LABELS: Readonly<Record<FactName, string>> = {
 };
 
 /** Completes “DNSSEC: …” and “Couldn’t check: DNSSEC (…)”. */
-export const UNSEEN_REASONS: Readonly<Record<UnseenReason, string>> = {
+export const UNSEEN_REASONS: Readonly<Record<UnknownReason, string>> = {
   timeout: 'no response in time',
   unreachable: 'the server can’t be reached',
   malformed: 'the response can’t be read',
@@ -88,7 +88,7 @@ const DATE_FACTS: ReadonlySet<FactName> = new Set([
 export function formatValue(fact: FactName, value: FactValue, formatHosts = formatList): string {
   const [first] = value;
   if (first === undefined) return 'none';
-  if (DATE_FACTS.has(fact)) return day(new Date(first));
+  if (DATE_FACTS.has(fact)) return formatUtcDate(new Date(first));
   switch (fact) {
     case 'registration':
       return 'registered';
@@ -114,7 +114,7 @@ export function formatValue(fact: FactName, value: FactValue, formatHosts = form
 
 /** The first hosts or addresses, and how many more there are. */
 export function formatList(hosts: readonly string[]): string {
-  return joinFirst(
+  return joinAtMost(
     hosts.map((host) => code(formatDomainName(host))),
     MAX_HOSTS,
   );
@@ -124,7 +124,7 @@ const MAX_SHORT_LENGTH = 24;
 
 /** Fits on one or two lines. */
 export function formatShortList(hosts: readonly string[]): string {
-  return joinFirst(
+  return joinAtMost(
     hosts.map((host) => code(truncate(formatDomainName(host), MAX_SHORT_LENGTH))),
     2,
   );

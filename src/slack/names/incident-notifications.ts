@@ -11,7 +11,7 @@ import { findNotifiedIds } from '../../policy/policy.ts';
 import type { SlackContext } from '../context.ts';
 import type { Message } from '../kit/blocks.ts';
 import {
-  directMessagePlace,
+  createDirectMessagePlace,
   type NotificationPlanner,
   ONCE,
   type SendNotification,
@@ -29,11 +29,11 @@ import {
   raisedMessage,
   raisedReply,
 } from './incident.view.ts';
-import type { RunbookName } from './runbook.view.ts';
+import type { RegistrarInfo } from './runbook.view.ts';
 
 /* Messages about an incident: the alarm, its copy in the name's channel, and the replies in both threads. */
 
-interface NameInfo extends RunbookName {
+interface NameInfo extends RegistrarInfo {
   readonly owner: string | undefined;
   readonly channel: string | undefined;
 }
@@ -86,7 +86,7 @@ export function createIncidentPlanner(context: SlackContext): NotificationPlanne
       purpose: 'incident',
       places: [
         toPlace(findAlertChannel(settings)),
-        ...admins.map((admin) => directMessagePlace(context.directory, admin)),
+        ...admins.map((admin) => createDirectMessagePlace(context.directory, admin)),
         toPlace(nameChannel),
       ],
       mustArrive: true,
@@ -164,7 +164,7 @@ interface Reply {
 /** The replies that are due. Replies about later changes and explanations have a number in their purpose. */
 function buildReplies(context: SlackContext, update: IncidentUpdate, alarm: PostedMessage): readonly Reply[] {
   const { incident, name, people, privateOrders } = update;
-  const { changes, proposed, explained, raisedBy, state } = incident;
+  const { changes, proposedExplanation, explanation, raisedBy, state } = incident;
   let raisedAlarmReply: Promise<Message | undefined> | undefined;
   const createReply = (purpose: string, message: Reply['message']) => ({ purpose, message, version: ONCE });
   const laterChanges = [...groupBy(changes, ({ noticedAt }) => noticedAt.getTime())].slice(1);
@@ -175,13 +175,14 @@ function buildReplies(context: SlackContext, update: IncidentUpdate, alarm: Post
       message: () => incidentRunbook(incident, name, people, privateOrders),
     },
     ...laterChanges.map(([ms, batch]) => createReply(`joined:${ms}`, () => addedChangesReply(batch, people))),
-    proposed !== undefined && createReply(`proposed:${changes.length}`, () => proposedReply(incident)),
+    proposedExplanation !== undefined &&
+      createReply(`proposed:${changes.length}`, () => proposedReply(incident)),
     raisedBy !== undefined &&
       createReply('raised', () => {
         raisedAlarmReply ??= notifyConcernedPeople(context, update, alarm);
         return raisedAlarmReply;
       }),
-    explained !== undefined && createReply(`ours:${changes.length}`, () => confirmedReply(incident)),
+    explanation !== undefined && createReply(`ours:${changes.length}`, () => confirmedReply(incident)),
     state === 'over' && createReply(`over:${changes.length}`, () => backToNormalReply(incident)),
   ]);
 }
@@ -202,7 +203,7 @@ async function notifyConcernedPeople(
       purpose: `raised:to:${person}`,
       version: ONCE,
       occurredAt: incident.openedAt,
-      places: [directMessagePlace(context.directory, person)],
+      places: [createDirectMessagePlace(context.directory, person)],
       message: () => raisedMessage(incident, alarm.channelId, context.now()),
       metadata: buildMetadata(incident),
     });
@@ -221,7 +222,8 @@ async function sendReplies(
   for (const reply of replies) {
     const { version } = reply;
     const purpose = `${reply.purpose}${purposeSuffix}`;
-    if (claim.notifications.some((sent) => sent.purpose === purpose && sent.shows === version)) continue;
+    if (claim.notifications.some((sent) => sent.purpose === purpose && sent.shownVersion === version))
+      continue;
     const message = await reply.message();
     if (message === undefined) return;
     const { state } = await send({

@@ -25,23 +25,23 @@ import {
   context,
   count,
   escapeText,
+  formatLocalTime,
   joinWords,
-  lines,
+  lineSections,
   type Message,
   mention,
   mentionApprover,
   message,
-  moment,
   quote,
   removeMarkup,
   section,
   textMessage,
 } from '../kit/blocks.ts';
 import { buttonsHint } from '../kit/buttons-hint.view.ts';
-import { type Page, pageControls } from '../kit/pages.ts';
+import { buildPageControls, type Page } from '../kit/pages.ts';
 import { BUTTON_ROW_LINES, countPhoneLines, fitLines, MAX_LINES } from '../kit/phone.ts';
 import { formatBeforeAfter, formatList, formatShortList, formatValue } from './facts.view.ts';
-import { type RunbookName, runbookLines } from './runbook.view.ts';
+import { type RegistrarInfo, runbookLines } from './runbook.view.ts';
 
 /** Text after the name in a title, worst kind first. */
 const TITLE_ENDINGS: Readonly<Record<IncidentKind, string>> = {
@@ -129,7 +129,7 @@ export function incidentMessage(
   );
   const content = message(`${title}. ${removeMarkup(shownFacts.join('. '))}`, [
     section(head),
-    ...lines(shownFacts),
+    ...lineSections(shownFacts),
     section(...headLines),
     context(checkedOrders),
     ...incidentButtons(incident),
@@ -143,27 +143,29 @@ function endedMessage(incident: Incident): Message {
   const changes = factLines(incident.changes)
     .map((line) => removeMarkup(line.replace(/^\*([^*]+)\*/, '$1:')))
     .join('; ');
-  const { explained } = incident;
+  const { explanation } = incident;
   const title =
-    explained === undefined
-      ? `:white_check_mark: *${name} is back to normal* since ${moment(incident.overAt ?? incident.openedAt)}`
+    explanation === undefined
+      ? `:white_check_mark: *${name} is back to normal* since ${formatLocalTime(incident.overAt ?? incident.openedAt)}`
       : `:white_check_mark: *${name}: it was us*`;
   const details =
-    explained === undefined ? [] : [`${mention(explained.by)} says it was us: “${quote(explained.reason)}”`];
+    explanation === undefined
+      ? []
+      : [`${mention(explanation.by)} says it was us: “${quote(explanation.reason)}”`];
   return message(removeMarkup(title), [section(title, ...details), context(changes)]);
 }
 
 export function incidentRunbook(
   incident: Incident,
-  name: RunbookName,
+  name: RegistrarInfo,
   people: IncidentPeople,
   privateOrders: ReadonlySet<string>,
 ): Message {
   const title = escapeText(formatDomainName(incident.name));
   return message(`What to do about ${title}`, [
     section(mentionPeople(people), ...expiryChangeLines(incident.changes)),
-    ...lines(runbookLines(listIncidentKinds(incident), name)),
-    ...lines(['*Orders checked*', ...orderLines(incident, privateOrders)]),
+    ...lineSections(runbookLines(listIncidentKinds(incident), name)),
+    ...lineSections(['*Orders checked*', ...orderLines(incident, privateOrders)]),
     context(`Details: ${code(`/domain name ${incident.name}`)}`),
   ]);
 }
@@ -174,26 +176,26 @@ export function addedChangesReply(changes: readonly IncidentChange[], people: In
   const text = `:rotating_light: *${sentences}* ${mentionPeople(people)}`;
   return message(`${sentences} ${mentionPeople(people)}`, [
     section(text),
-    ...lines([...factLines(changes), ...expiryChangeLines(changes)]),
+    ...lineSections([...factLines(changes), ...expiryChangeLines(changes)]),
   ]);
 }
 
 export function backToNormalReply({ overAt, openedAt }: Incident): Message {
   return textMessage(
-    `:white_check_mark: Everything has been back to normal since ${moment(overAt ?? openedAt)}. Find out who did it, because it could happen again.`,
+    `:white_check_mark: Everything has been back to normal since ${formatLocalTime(overAt ?? openedAt)}. Find out who did it, because it could happen again.`,
   );
 }
 
 /** Sent when the first of two people confirms the change of a guarded name. */
-export function proposedReply({ proposed }: Incident): Message {
+export function proposedReply({ proposedExplanation }: Incident): Message {
   return textMessage(
-    `:ballot_box_with_check: ${mention(proposed?.by ?? '')} says it was us: “${quote(proposed?.reason ?? '')}”. The name is guarded, so another approver or admin has to confirm.`,
+    `:ballot_box_with_check: ${mention(proposedExplanation?.by ?? '')} says it was us: “${quote(proposedExplanation?.reason ?? '')}”. The name is guarded, so another approver or admin has to confirm.`,
   );
 }
 
-export function confirmedReply({ explained }: Incident): Message {
+export function confirmedReply({ explanation }: Incident): Message {
   return textMessage(
-    `:white_check_mark: ${mention(explained?.by ?? '')} says it was us: “${quote(explained?.reason ?? '')}”. The incident is closed.`,
+    `:white_check_mark: ${mention(explanation?.by ?? '')} says it was us: “${quote(explanation?.reason ?? '')}”. The incident is closed.`,
   );
 }
 
@@ -223,7 +225,7 @@ export function raisedMessage(incident: Incident, channelId: string, now: Date):
   const usedLines = [...head, timeLine].reduce((sum, line) => sum + countPhoneLines(line), BUTTON_ROW_LINES);
   const content = message(`${title}. ${removeMarkup(head[1] ?? '')}`, [
     section(...head),
-    ...lines(
+    ...lineSections(
       fitLines(factLines(incident.changes, formatShortList), Math.max(MAX_LINES.alarm - usedLines, 1)),
     ),
     section(timeLine),
@@ -235,7 +237,7 @@ export function raisedMessage(incident: Incident, channelId: string, now: Date):
 export function openIncidentLine(incident: ListedIncident): string {
   const firstSeen = incident.changes[0]?.afterFirstSeenAt ?? incident.openedAt;
   const title = `${escapeText(formatDomainName(incident.name))} ${TITLE_ENDINGS[findWorstKind(incident)]}`;
-  return `:rotating_light: *${title}* since ${moment(firstSeen)}${channelSuffix(incident)}`;
+  return `:rotating_light: *${title}* since ${formatLocalTime(firstSeen)}${channelSuffix(incident)}`;
 }
 
 function listedLine(incident: ListedIncident): string {
@@ -274,7 +276,7 @@ export function incidentsMessage(page: Page<ListedIncident>, name: string): Mess
       section(listedLine(incident), INCIDENT_SENTENCES[findWorstKind(incident)]),
       ...incidentButtons(incident, 'listed_incident'),
     ]),
-    ...pageControls('incidents', page, INCIDENTS_PER_PAGE, name),
+    ...buildPageControls('incidents', page, INCIDENTS_PER_PAGE, name),
   ]);
 }
 
@@ -342,20 +344,21 @@ function expiryChangeLines(changes: readonly IncidentChange[]): string[] {
 
 function seenLine({ changes, openedAt }: Incident): string {
   const firstSeen = changes[0]?.afterFirstSeenAt ?? openedAt;
-  return `Since ${moment(firstSeen)} · seen again ${moment(openedAt)}`;
+  return `Since ${formatLocalTime(firstSeen)} · seen again ${formatLocalTime(openedAt)}`;
 }
 
 /** The time until the transfer completes, which is the deadline for an objection. */
 function countdownParts(incident: Incident, now: Date, transferredAt: Date | undefined): string[] {
   const transfer = incident.changes.find(({ kind }) => kind === 'pending_transfer');
   if (transfer === undefined || !isOpen(incident)) return [];
-  if (transferredAt !== undefined) return [`completed, at another registrar since ${moment(transferredAt)}`];
+  if (transferredAt !== undefined)
+    return [`completed, at another registrar since ${formatLocalTime(transferredAt)}`];
   const { completesAt, msLeft } = computeTransferCountdown(
     transfer,
     now,
     findZoneProfile(incident.name).transfer.autoApproveDays,
   );
-  if (msLeft === 0) return [`may have completed ${moment(completesAt)}, object anyway`];
+  if (msLeft === 0) return [`may have completed ${formatLocalTime(completesAt)}, object anyway`];
   const hours = Math.floor(msLeft / HOUR_MS);
   const timeLeft =
     hours < 1
@@ -363,14 +366,14 @@ function countdownParts(incident: Incident, now: Date, transferredAt: Date | und
       : hours < 48
         ? count(hours, 'hour')
         : `${count(Math.floor(hours / 24), 'day')} and ${count(hours % 24, 'hour')}`;
-  return [`completes ${moment(completesAt)} (*${timeLeft} left*)`];
+  return [`completes ${formatLocalTime(completesAt)} (*${timeLeft} left*)`];
 }
 
-function stateLines({ state, proposed, raisedBy }: Incident): string[] {
+function stateLines({ state, proposedExplanation, raisedBy }: Incident): string[] {
   return dropMissing([
     state === 'raised' && `:sos: ${mention(raisedBy ?? '')} raised the alarm`,
-    proposed !== undefined &&
-      `:ballot_box_with_check: ${mention(proposed.by)} says it was us: “${quote(proposed.reason)}”. Another approver or admin has to confirm.`,
+    proposedExplanation !== undefined &&
+      `:ballot_box_with_check: ${mention(proposedExplanation.by)} says it was us: “${quote(proposedExplanation.reason)}”. Another approver or admin has to confirm.`,
   ]);
 }
 
@@ -468,15 +471,19 @@ export const NOT_ALLOWED = {
   unconfirmed: 'Slack can’t confirm right now that you’re an approver. Try again in a minute.',
 } as const;
 
-export function confirmationIntro({ name, changes, proposed }: Incident, isGuarded: boolean): SectionBlock[] {
+export function confirmationIntro(
+  { name, changes, proposedExplanation }: Incident,
+  isGuarded: boolean,
+): SectionBlock[] {
   const advice = isGuarded
     ? 'The name is guarded, so two people have to confirm.'
     : 'If you’re not sure, don’t confirm.';
-  return lines(
+  return lineSections(
     dropMissing([
       `Confirm that your team made all of these changes to *${escapeText(formatDomainName(name))}*:`,
       ...factLines(changes),
-      proposed !== undefined && `${mention(proposed.by)} confirmed them: “${quote(proposed.reason)}”`,
+      proposedExplanation !== undefined &&
+        `${mention(proposedExplanation.by)} confirmed them: “${quote(proposedExplanation.reason)}”`,
       `I’ll then treat them as expected. ${advice}`,
     ]),
   );

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { loadDecisionQueue } from '../../approvals/approvers.ts';
-import { findClosedRefusal, hashIncident } from '../../names/incident.ts';
+import { loadApproverStatus } from '../../approvals/approvers.ts';
+import { checkIncidentOpen, hashIncident } from '../../names/incident.ts';
 import {
   type ActionCall,
   type Feature,
@@ -10,7 +10,7 @@ import {
   type SubmissionResult,
 } from '../feature.ts';
 import { type FormOrigin, formView, readForm, requiredReasonField, toFields } from '../kit/form.ts';
-import { type PageRequest, pageActions, slicePage } from '../kit/pages.ts';
+import { createPageActions, type PageRequest, slicePage } from '../kit/pages.ts';
 import { openForm, renderForm } from '../open-form.ts';
 import {
   confirmationIntro,
@@ -28,7 +28,7 @@ import {
 /** @returns the refusal; undefined for approvers and admins */
 async function checkCanConfirm(call: Interaction): Promise<string | undefined> {
   if (isAdmin(call.context, call.person)) return undefined;
-  const { isApprover, unreadableGroups } = await loadDecisionQueue(call.context.orders, call.person.id, []);
+  const { isApprover, unreadableGroups } = await loadApproverStatus(call.context.orders, call.person.id, []);
   if (isApprover) return undefined;
   return unreadableGroups.length > 0 ? NOT_ALLOWED.unconfirmed : NOT_ALLOWED.notApprover;
 }
@@ -62,7 +62,7 @@ const confirmForm: FormFeature<'alert_ours'> = {
     const refusalMessage = incidentRefusalText(outcome.refusal);
     if (outcome.refusal.code !== 'changed') return { errors: { reason: refusalMessage } };
     const view = await renderForm(confirmForm, call, call.origin, call.values);
-    return { view: formView({ ...view, problems: [refusalMessage] }) };
+    return { view: formView({ ...view, warnings: [refusalMessage] }) };
   },
 };
 
@@ -75,11 +75,14 @@ function parseSubject({ subject = '' }: FormOrigin): { readonly id: string; read
 async function openConfirmForm(call: ActionCall): Promise<void> {
   const incident = await call.context.names.incidents.find(call.value);
   if (incident === undefined) return call.respond(incidentRefusalText({ code: 'no_such_incident' }));
-  const closedRefusal = findClosedRefusal(incident);
+  const closedRefusal = checkIncidentOpen(incident);
   if (closedRefusal !== undefined) return call.respond(incidentRefusalText(closedRefusal));
   const refusal = await checkCanConfirm(call);
   if (refusal !== undefined) return call.respond(refusal);
-  if (incident.proposed?.by === call.person.id && (await call.context.names.isGuarded(incident.name))) {
+  if (
+    incident.proposedExplanation?.by === call.person.id &&
+    (await call.context.names.isGuarded(incident.name))
+  ) {
     return call.respond(incidentRefusalText({ code: 'needs_another_person' }));
   }
   await openForm(call, confirmForm, { channelId: call.channelId ?? '', subject: incident.id });
@@ -109,7 +112,7 @@ export const incidents = {
       id: 'incidents_all',
       run: async (call) => call.respond(await buildIncidentsPage(call, { of: call.value, offset: 0 })),
     },
-    ...pageActions('incidents', async (call: ActionCall, request) =>
+    ...createPageActions('incidents', async (call: ActionCall, request) =>
       call.respond(await buildIncidentsPage(call, request), { replace: true }),
     ),
   ],

@@ -11,7 +11,7 @@ import {
 import type { EditResult } from '../../names/protected-changes.ts';
 import { type ActionCall, type Feature, type Interaction, toFormOrigin } from '../feature.ts';
 import { count } from '../kit/blocks.ts';
-import { csvFile } from '../kit/csv-file.ts';
+import { formatCsvFile } from '../kit/csv-file.ts';
 import { loadAudience } from '../proposals/proposal-notifications.ts';
 import { confirmProposal, withdrawProposal } from '../proposals/proposals.ts';
 import { buildProposalMessage, proposalRefusalText } from '../proposals/views.ts';
@@ -40,15 +40,16 @@ export async function completeEdit(
   isSingle: boolean,
 ): Promise<string> {
   if (typeof outcome === 'string') return nameLimitText(outcome);
-  const { changed, proposal } = outcome;
+  const { changedNames, proposal } = outcome;
   call.context.notifyDue();
 
   const { portfolio, names, log } = call.context;
-  for await (const slice of iterateSlices(changed))
+  for await (const slice of iterateSlices(changedNames))
     for (const [name, { tags }] of await portfolio.findMany(slice))
       if (tags.includes(GUARDED_TAG)) await names.requestLookup(name);
-  log.info({ by: call.person.id, names: changed.length }, 'names changed');
-  const texts = proposal !== undefined && changed.length === 0 ? [] : [savedText(changed, isSingle)];
+  log.info({ by: call.person.id, names: changedNames.length }, 'names changed');
+  const texts =
+    proposal !== undefined && changedNames.length === 0 ? [] : [savedText(changedNames, isSingle)];
   return [...texts, ...(proposal === undefined ? [] : [await requestConfirmation(call, proposal)])].join(' ');
 }
 
@@ -105,7 +106,7 @@ export async function createChangesFile(changes: ProposedNameChanges['names']): 
     formatUtcDay(date?.after),
   ]);
   return {
-    text: await csvFile([header, ...rows]),
+    text: await formatCsvFile([header, ...rows]),
     filename: 'domain-steward-names-plan.csv',
     description: `The plan with ${count(changes.length, 'change')}`,
   };

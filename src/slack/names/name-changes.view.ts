@@ -13,14 +13,14 @@ import { formatWatchRefusal } from '../expiry/watch-list.view.ts';
 import {
   button,
   count,
-  day,
   escapeText,
+  formatLocalTime,
+  formatUtcDate,
   joinWords,
-  lines,
+  lineSections,
   type Message,
   mention,
   message,
-  moment,
   section,
 } from '../kit/blocks.ts';
 import { buttonsHint } from '../kit/buttons-hint.view.ts';
@@ -31,7 +31,7 @@ import { detailPairs } from './portfolio.view.ts';
 /* Changes of protected fields, which another person must confirm. */
 
 /** If there are more, a file lists all of them. */
-export const SHOWN_CHANGES = 20;
+export const MAX_SHOWN_CHANGES = 20;
 
 type NameChangesProposal = ProposalOf<'facts'>;
 
@@ -67,7 +67,7 @@ export function nameChangeLine({ name, before, after, date, decision }: ChangedN
     date === undefined
       ? []
       : [
-          `expiry date ${date.before === undefined ? 'unknown' : day(date.before.at)}${enteredByNote} → ${day(date.after)}`,
+          `expiry date ${date.before === undefined ? 'unknown' : formatUtcDate(date.before.at)}${enteredByNote} → ${formatUtcDate(date.after)}`,
         ];
   return `${title} ${[...changes, ...dateChange].join('; ')}`;
 }
@@ -79,10 +79,10 @@ function namesText({ payload: { names } }: NameChangesProposal): string {
     : escapeText(formatDomainName(only.name));
 }
 
-function changeLines({ payload: { names } }: NameChangesProposal): ReturnType<typeof lines> {
-  const left = names.length - SHOWN_CHANGES;
-  return lines([
-    ...names.slice(0, SHOWN_CHANGES).map(nameChangeLine),
+function changeLines({ payload: { names } }: NameChangesProposal): ReturnType<typeof lineSections> {
+  const left = names.length - MAX_SHOWN_CHANGES;
+  return lineSections([
+    ...names.slice(0, MAX_SHOWN_CHANGES).map(nameChangeLine),
     left > 0 && `… and ${count(left, 'other name')}.`,
   ]);
 }
@@ -106,7 +106,7 @@ function questionMessage(
 ): Message {
   const { id, proposer, payload } = proposal;
   const { names } = payload;
-  const areAllShown = hasSeenAll || names.length <= SHOWN_CHANGES;
+  const areAllShown = hasSeenAll || names.length <= MAX_SHOWN_CHANGES;
   const subject = namesText(proposal);
   const title = `${mention(proposer)} requested a change that weakens the protection of ${subject}`;
   const content = message(title, [
@@ -114,7 +114,7 @@ function questionMessage(
     ...changeLines(proposal),
     section(
       'Nothing has changed yet. It needs:',
-      ...requirementLines(progress),
+      ...confirmationLines(progress),
       `${mention(proposer)} can’t confirm their own request.${expiryText(proposal)}`,
     ),
     ...proposalActions(proposal, [
@@ -131,11 +131,11 @@ function questionMessage(
 }
 
 function expiryText({ expiresAt }: NameChangesProposal): string {
-  return expiresAt === undefined ? '' : ` The request expires ${moment(expiresAt)}.`;
+  return expiresAt === undefined ? '' : ` The request expires ${formatLocalTime(expiresAt)}.`;
 }
 
 /** The people who can confirm, and the confirmations so far. */
-export function requirementLines(progress: readonly RequirementProgress[]): string[] {
+export function confirmationLines(progress: readonly RequirementProgress[]): string[] {
   return progress.map(confirmationLine);
 }
 

@@ -24,7 +24,7 @@ import {
 } from '../kit/form.ts';
 import { openForm } from '../open-form.ts';
 import { tryPosting } from '../outbound/post-message.ts';
-import { channelErrorText } from '../outbound/slack-error.view.ts';
+import { formatChannelError } from '../outbound/slack-error.view.ts';
 import { SlackApiError } from '../outbound/web.ts';
 import { completeEdit } from './name-changes.ts';
 import { noteField, ownerField } from './owner-fields.ts';
@@ -214,7 +214,7 @@ export async function findChannelIssue(
       await tryPosting(web, channelId);
     } catch (error) {
       if (!(error instanceof SlackApiError)) throw error;
-      return { channelId, text: channelErrorText(error) };
+      return { channelId, text: formatChannelError(error) };
     }
   }
   return undefined;

@@ -1,15 +1,15 @@
-import { renewalOptions } from '../../expiry/deadline.ts';
+import { getRenewalOptions } from '../../expiry/deadline.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
 import { dropMissing, groupBy } from '../../lib/collections.ts';
 import type { CoveringMandate } from '../../mandates/overview.ts';
 import type { WaitingStep } from '../../money/waiting.ts';
 import { isDateless, type LastWhoisAnswer } from '../../names/dates.ts';
 import {
-  ASSUMED_EARLIEST,
+  EARLIEST_TIME_MARK,
   FACT_NAMES,
   type FactName,
   type FactValue,
-  type UnseenReason,
+  type UnknownReason,
 } from '../../names/facts.ts';
 import { NO_MAIL, WEB_FACTS } from '../../names/impact.ts';
 import { type ListedIncident, rulesOutRenewal } from '../../names/incident.ts';
@@ -33,14 +33,14 @@ import {
   capitalize,
   code,
   context,
-  day,
   escapeText,
+  formatLocalTime,
+  formatUtcDate,
   header,
   joinWords,
-  lines,
+  lineSections,
   type Message,
   message,
-  moment,
   quote,
   type SectionField,
   section,
@@ -102,7 +102,7 @@ export function nameScreen(screen: NameScreen): Message {
       screen.waitingSteps.length > 0 && waitingText(screen.waitingSteps, screen.today),
     ),
     screen.listed !== undefined && screen.mandate !== undefined && section(coveredText(screen.mandate)),
-    ...lines([
+    ...lineSections([
       ...[
         ...detailPairs(screen.details).map(
           ([label, value]): SectionField =>
@@ -117,7 +117,7 @@ export function nameScreen(screen: NameScreen): Message {
     ]),
     ...(openOrders.length === 0
       ? []
-      : lines([
+      : lineSections([
           '*Open orders*',
           ...openOrders.slice(0, MAX_OPEN_ORDERS).map((order) => `• ${orderLine(order)}`),
           openOrders.length > MAX_OPEN_ORDERS && `More: \`/domain orders ${name}\``,
@@ -182,7 +182,7 @@ function headline({ name, listed, knownName, incidents }: NameScreen): string {
   if (lapse?.confirmed !== undefined) sentences.push(`Set to lapse: “${quote(lapse.reason)}”.`);
   else if (lapse !== undefined)
     sentences.push(`A request to let it lapse needs confirmation: “${quote(lapse.reason)}”.`);
-  if (snooze !== undefined) sentences.push(`Reminders are snoozed until ${moment(snooze.until)}.`);
+  if (snooze !== undefined) sentences.push(`Reminders are snoozed until ${formatLocalTime(snooze.until)}.`);
   if (renewed !== undefined) sentences.push('It was renewed, but the registry doesn’t show that yet.');
   return sentences.join('\n');
 }
@@ -197,12 +197,12 @@ const SOURCE_SUFFIXES = {
 function incidentLine(incident: ListedIncident): string {
   const { changes, openedAt, channelId } = incident;
   const channelNote = channelId === undefined ? '' : ` See <#${channelId}>.`;
-  return `:rotating_light: *${INCIDENT_SENTENCES[findWorstKind(incident)]}* No one here ordered this. First seen ${moment(changes[0]?.afterFirstSeenAt ?? openedAt)}.${channelNote}`;
+  return `:rotating_light: *${INCIDENT_SENTENCES[findWorstKind(incident)]}* No one here ordered this. First seen ${formatLocalTime(changes[0]?.afterFirstSeenAt ?? openedAt)}.${channelNote}`;
 }
 
 /** Says why the date may be one day too early. */
 function earliestText(knownName: KnownName): string {
-  return getCurrentValue(knownName, 'expires_at')?.includes(ASSUMED_EARLIEST) === true
+  return getCurrentValue(knownName, 'expires_at')?.includes(EARLIEST_TIME_MARK) === true
     ? ', or a day later: the registry gives no time zone'
     : '';
 }
@@ -259,7 +259,7 @@ function registryPairs(knownName: KnownName, whois: LastWhoisAnswer | undefined)
     ['Registry lock', registryLockText(knownName)],
     ['Nameservers', nameserversText(knownName)],
     ['DNSSEC', dnssecText(knownName)],
-    addWhoisFallback(toPair('registered_at'), whois?.registeredAt && day(whois.registeredAt)),
+    addWhoisFallback(toPair('registered_at'), whois?.registeredAt && formatUtcDate(whois.registeredAt)),
     toPair('deleted_at', 'Deleted'),
   ];
 }
@@ -343,7 +343,7 @@ function unseenLines(knownName: KnownName, whois: LastWhoisAnswer | undefined): 
     const reason = getUnseenReason(knownName, fact);
     if (reason === undefined || (fact === 'registrar' && whois?.registrar !== undefined)) return [];
     const lastSeenAt = knownName.history[fact]?.current?.lastSeen;
-    const lastSeen = lastSeenAt === undefined ? '' : ` (last seen ${moment(lastSeenAt)})`;
+    const lastSeen = lastSeenAt === undefined ? '' : ` (last seen ${formatLocalTime(lastSeenAt)})`;
     const text = findText(fact);
     const quotedText = text === undefined ? '' : ` “${quote(text, 60)}”`;
     return [{ reason, label: `*${FACT_LABELS[fact]}*${quotedText}${lastSeen}` }];
@@ -359,7 +359,9 @@ function suspectedLines(knownName: KnownName): string[] {
   const suspected = FACT_NAMES.filter((fact) => !UNLISTED_FACTS.has(fact)).flatMap((fact) => {
     const { current, candidate } = knownName.history[fact] ?? {};
     if (current === undefined || candidate === undefined) return [];
-    return [`• ${moment(candidate.firstSeen)}: ${formatChange(fact, current.value, candidate.value)}`];
+    return [
+      `• ${formatLocalTime(candidate.firstSeen)}: ${formatChange(fact, current.value, candidate.value)}`,
+    ];
   });
   return suspected.length === 0 ? [] : [':warning: *Seen once, not confirmed yet*', ...suspected];
 }
@@ -375,13 +377,16 @@ function historyBlocks(
     ...changes.map((change) => ({ at: change.afterFirstSeenAt, line: pastChangeLine(change, visibleIds) })),
     ...orders
       .filter(({ state }) => !isOpen(state))
-      .map((order) => ({ at: order.createdAt, line: `${moment(order.createdAt)}: ${orderLine(order)}` })),
+      .map((order) => ({
+        at: order.createdAt,
+        line: `${formatLocalTime(order.createdAt)}: ${orderLine(order)}`,
+      })),
   ].sort((a, b) => b.at.getTime() - a.at.getTime());
   if (entries.length === 0) {
     return knownName.isFirstLookup ? [] : [context('No changes since I started watching.')];
   }
   const left = entries.length - MAX_HISTORY_LINES;
-  return lines([
+  return lineSections([
     '*History*',
     ...entries.slice(0, MAX_HISTORY_LINES).map(({ line }) => `• ${line}`),
     left > 0 && `… and ${left} earlier.`,
@@ -392,7 +397,7 @@ function pastChangeLine(
   { fact, before, after, afterFirstSeenAt, cause }: PastChange,
   visibleIds: ReadonlySet<string>,
 ): string {
-  return `${moment(afterFirstSeenAt)}: ${formatChange(fact, before, after)}${causeText(cause, visibleIds)}`;
+  return `${formatLocalTime(afterFirstSeenAt)}: ${formatChange(fact, before, after)}${causeText(cause, visibleIds)}`;
 }
 
 function causeText(cause: PastChange['cause'], visibleIds: ReadonlySet<string>): string {
@@ -411,7 +416,7 @@ function nameButtons({ name, listed, renewWithinDays, incidents, hasService }: N
   const title = formatDomainName(name);
   const { deadline, daysLeft } = listed;
   const isDueSoon = daysLeft !== undefined && daysLeft <= renewWithinDays;
-  const options = deadline && renewalOptions(deadline);
+  const options = deadline && getRenewalOptions(deadline);
   return dropMissing([
     hasService &&
       options?.renews &&
@@ -436,8 +441,8 @@ function footer({ name, listed, knownName }: NameScreen): string {
     findLatestLookupTime(knownName, ['registration']),
   ];
   const checks = [
-    dnsTime === undefined ? 'not found in DNS' : `DNS checked ${moment(dnsTime)}`,
-    registryTime === undefined ? 'registry not checked' : `registry checked ${moment(registryTime)}`,
+    dnsTime === undefined ? 'not found in DNS' : `DNS checked ${formatLocalTime(dnsTime)}`,
+    registryTime === undefined ? 'registry not checked' : `registry checked ${formatLocalTime(registryTime)}`,
   ].join(', ');
   const hint =
     listed === undefined
@@ -456,7 +461,7 @@ function getCurrentValue(knownName: KnownName, fact: FactName): FactValue | unde
 }
 
 /** Why the latest lookup has no value for a fact; undefined if it has one. */
-function getUnseenReason(knownName: KnownName, fact: FactName): UnseenReason | undefined {
+function getUnseenReason(knownName: KnownName, fact: FactName): UnknownReason | undefined {
   const entry = knownName.history[fact];
   if (entry === undefined) return knownName.isFirstLookup ? 'timeout' : 'stale';
   return entry.unseen?.reason;

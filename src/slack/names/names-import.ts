@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseImport } from '../../names/details-import.ts';
+import { parseDetailsImport } from '../../names/details-import.ts';
 import { MAX_IMPORTED_NAMES } from '../../names/portfolio.ts';
 import type { ReportProgress } from '../../names/ports.ts';
 import { createCsvFields, readCsvInput } from '../attached-text.ts';
@@ -11,13 +11,18 @@ import {
   toFormOrigin,
 } from '../feature.ts';
 import { toFields } from '../kit/form.ts';
-import { createOpenAction } from '../open-form.ts';
+import { createOpenFormAction } from '../open-form.ts';
 import { runWithProgress } from '../outbound/progress.ts';
 import { sendFile } from '../send-file.ts';
 import { completeEdit, createChangesFile } from './name-changes.ts';
-import { SHOWN_CHANGES } from './name-changes.view.ts';
+import { MAX_SHOWN_CHANGES } from './name-changes.view.ts';
 import { findChannelIssue } from './name-edit.ts';
-import { importIssuesText, importPlan, importProgress, PLAN_GONE } from './names-import.view.ts';
+import {
+  importIssuesText,
+  importPlanMessage,
+  importProgressMessage,
+  PLAN_NOT_FOUND,
+} from './names-import.view.ts';
 import { findNewOwnersIssue } from './owners.ts';
 import { ownersIssueText } from './portfolio.view.ts';
 
@@ -46,7 +51,7 @@ export const namesImportForm: FormFeature<'names_import'> = {
   async submit(call) {
     const input = await readCsvInput(call);
     if ('errors' in input) return input;
-    const parsed = await parseImport(input.text);
+    const parsed = await parseDetailsImport(input.text);
     if (!parsed.ok) return { errors: { [input.field]: importIssuesText(parsed.issues) } };
     const ownersIssue = await findNewOwnersIssue(
       call.context,
@@ -54,22 +59,22 @@ export const namesImportForm: FormFeature<'names_import'> = {
     );
     if (ownersIssue !== undefined) return { errors: { [input.field]: ownersIssueText(ownersIssue) } };
     const { portfolio, now } = call.context;
-    const plan = await reportProgress(call.respond, 'Compared', (onProgress) =>
+    const plan = await runWithImportProgress(call.respond, 'Compared', (onProgress) =>
       portfolio.planImport(parsed.rows, call.person.id, now(), onProgress),
     );
-    const channels = plan.changed.flatMap(({ before, after }) =>
+    const channels = plan.changedNames.flatMap(({ before, after }) =>
       after?.channel === undefined || after.channel === before?.channel ? [] : after.channel,
     );
     const channelIssue = await findChannelIssue(call.context, new Set(channels));
     if (channelIssue !== undefined)
       return { errors: { [input.field]: `${channelIssue.channelId}: ${channelIssue.text}` } };
-    if (plan.changed.length > SHOWN_CHANGES)
-      await call.respond(await sendFile(call, await createChangesFile(plan.changed)));
-    return { reply: importPlan(plan) };
+    if (plan.changedNames.length > MAX_SHOWN_CHANGES)
+      await call.respond(await sendFile(call, await createChangesFile(plan.changedNames)));
+    return { reply: importPlanMessage(plan) };
   },
 };
 
-export function reportProgress<T>(
+export function runWithImportProgress<T>(
   respond: Interaction['respond'],
   activity: 'Compared' | 'Changed',
   run: (onProgress: ReportProgress) => Promise<T>,
@@ -77,7 +82,7 @@ export function reportProgress<T>(
   let progress = { done: 0, total: 0 };
   return runWithProgress(
     respond,
-    () => importProgress(activity, progress),
+    () => importProgressMessage(activity, progress),
     () =>
       run((done, total) => {
         progress = { done, total };
@@ -88,18 +93,19 @@ export function reportProgress<T>(
 /** Applies the plan that was shown, which its hash identifies, or nothing. */
 async function applyImport(call: ActionCall): Promise<void> {
   const { protectedChanges } = call.context;
-  const outcome = await reportProgress(call.respond, 'Changed', (onProgress) =>
+  const outcome = await runWithImportProgress(call.respond, 'Changed', (onProgress) =>
     protectedChanges.applyImport(call.value, call.person.id, toFormOrigin(call), onProgress),
   );
-  if (outcome === 'gone') return call.respond(PLAN_GONE);
-  if (typeof outcome !== 'string' && 'stale' in outcome) return call.respond(importPlan(outcome.stale, true));
+  if (outcome === 'gone') return call.respond(PLAN_NOT_FOUND);
+  if (typeof outcome !== 'string' && 'stale' in outcome)
+    return call.respond(importPlanMessage(outcome.stale, true));
   await call.respond(await completeEdit(call, outcome, false));
 }
 
 export const namesImport = {
   forms: [namesImportForm],
   actions: [
-    createOpenAction('names_import', namesImportForm),
+    createOpenFormAction('names_import', namesImportForm),
     { id: 'names_import_apply', run: applyImport },
   ],
 } as const satisfies Feature;

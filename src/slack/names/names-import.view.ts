@@ -6,14 +6,14 @@ import {
   code,
   context,
   count,
-  lines,
+  lineSections,
   type Message,
   message,
   section,
   textMessage,
 } from '../kit/blocks.ts';
-import { csvIssueText, MORE_CELLS } from '../kit/csv-issue.view.ts';
-import { nameChangeLine, SHOWN_CHANGES } from './name-changes.view.ts';
+import { formatCsvIssue, MORE_CELLS } from '../kit/csv-issue.view.ts';
+import { MAX_SHOWN_CHANGES, nameChangeLine } from './name-changes.view.ts';
 import { tagIssueText } from './portfolio.view.ts';
 import { formatZoneIssue } from './zone-issue.view.ts';
 
@@ -51,33 +51,37 @@ function issueText(issue: ImportIssue): string {
     case 'tags':
       return tagIssueText(issue.issue);
     default:
-      return csvIssueText(issue);
+      return formatCsvIssue(issue);
   }
 }
 
 /** @param isReplacement whether names changed after an earlier plan was shown */
-export function importPlan(
-  { hash, changed, unchangedCount, unwatched }: ImportPlan,
+export function importPlanMessage(
+  { hash, changedNames, unchangedCount, unwatchedNames }: ImportPlan,
   isReplacement = false,
 ): Message {
   const title =
-    changed.length === 0 ? 'Nothing would change.' : `${count(changed.length, 'name')} would change.`;
-  const changeLines = changed.slice(0, SHOWN_CHANGES).map(nameChangeLine);
-  const left = changed.length - changeLines.length;
+    changedNames.length === 0
+      ? 'Nothing would change.'
+      : `${count(changedNames.length, 'name')} would change.`;
+  const changeLines = changedNames.slice(0, MAX_SHOWN_CHANGES).map(nameChangeLine);
+  const left = changedNames.length - changeLines.length;
   return message(title, [
     section(
       `${isReplacement ? 'The names changed after you saw the plan, so nothing was applied. This is the new plan. ' : ''}*${title}*`,
     ),
-    ...lines([...changeLines, ...(left > 0 ? [`… and ${count(left, 'other name')}.`] : [])]),
-    ...(unwatched.length === 0
+    ...lineSections([...changeLines, ...(left > 0 ? [`… and ${count(left, 'other name')}.`] : [])]),
+    ...(unwatchedNames.length === 0
       ? []
-      : lines([
-          `I skipped ${count(unwatched.length, 'name')}, because ${unwatched.length === 1 ? 'it isn’t' : 'they aren’t'} watched: ${unwatched.slice(0, MAX_SHOWN_ISSUES).map(code).join(', ')}${unwatched.length > MAX_SHOWN_ISSUES ? ' …' : ''}. To add names, use \`/domain import\`.`,
+      : lineSections([
+          `I skipped ${count(unwatchedNames.length, 'name')}, because ${unwatchedNames.length === 1 ? 'it isn’t' : 'they aren’t'} watched: ${unwatchedNames.slice(0, MAX_SHOWN_ISSUES).map(code).join(', ')}${unwatchedNames.length > MAX_SHOWN_ISSUES ? ' …' : ''}. To add names, use \`/domain import\`.`,
         ])),
-    ...(changed.length === 0
+    ...(changedNames.length === 0
       ? []
       : actions('names_import', [
-          button('names_import_apply', `Change ${count(changed.length, 'name')}`, hash, { style: 'primary' }),
+          button('names_import_apply', `Change ${count(changedNames.length, 'name')}`, hash, {
+            style: 'primary',
+          }),
         ])),
     context(
       `${unchangedCount === 0 ? '' : `${count(unchangedCount, 'name')} already ${unchangedCount === 1 ? 'matches' : 'match'} the file. `}This plan expires in 24 hours.`,
@@ -86,7 +90,7 @@ export function importPlan(
 }
 
 /** The progress of an import, which is applied all at once. */
-export function importProgress(
+export function importProgressMessage(
   activity: 'Compared' | 'Changed',
   { done, total }: { readonly done: number; readonly total: number },
 ): Message {
@@ -97,4 +101,4 @@ export function importProgress(
   );
 }
 
-export const PLAN_GONE = 'This plan was already applied, or has expired. Import the file again.';
+export const PLAN_NOT_FOUND = 'This plan was already applied, or has expired. Import the file again.';

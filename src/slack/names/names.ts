@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { daysBetween, expiryDay } from '../../expiry/days.ts';
+import { daysBetween, getExpiryDay } from '../../expiry/days.ts';
 import { findQuote } from '../../money/prices.ts';
 import { sumRenewals } from '../../money/spend.ts';
 import {
@@ -24,13 +24,13 @@ import {
   toFormOrigin,
 } from '../feature.ts';
 import { LIMITS, type Message, textMessage } from '../kit/blocks.ts';
-import { csvFile } from '../kit/csv-file.ts';
+import { formatCsvFile } from '../kit/csv-file.ts';
 import { findNearest } from '../kit/parse.ts';
 import { openForm } from '../open-form.ts';
 import { sendFile } from '../send-file.ts';
 import { nameEditForm } from './name-edit.ts';
 import { namesImportForm } from './names-import.ts';
-import { describeExport, filterIssueText, NAMES_PER_PAGE, NO_NAMES, namesPage } from './portfolio.view.ts';
+import { describeExport, filterIssueText, NAMES_PER_PAGE, NO_NAMES, namesMessage } from './portfolio.view.ts';
 
 /* The filtered list of names, and actions on all of them. */
 
@@ -158,10 +158,10 @@ async function renderPage(call: Interaction, state: PageState): Promise<Message>
     entry === undefined ? undefined : JSON.stringify(toPageState(state.filter, entry, newOffset, isPrevious));
   const today = getUtcDay(now());
   const findRenewalPrice = (name: string) => findQuote(priceList, { name, task: 'renew' }, today)?.amount;
-  return namesPage({
+  return namesMessage({
     hasService: call.context.hasService,
     filter: state.filter,
-    state: JSON.stringify({ filter: state.filter, offset: 0 } satisfies PageState),
+    actionValue: JSON.stringify({ filter: state.filter, offset: 0 } satisfies PageState),
     total,
     offset,
     names: entries.map((name) => ({
@@ -170,7 +170,7 @@ async function renderPage(call: Interaction, state: PageState): Promise<Message>
       renewalPrice: name.deletedAt === undefined ? findRenewalPrice(name.name) : undefined,
     })),
     // A deleted name needs a restore, which has a different price.
-    renewal: sumRenewals(
+    renewalCost: sumRenewals(
       priceList,
       zones
         .map((zoneCount) => ({ zone: zoneCount.zone, count: zoneCount.count - zoneCount.deletedCount }))
@@ -200,7 +200,7 @@ function toPageState(filter: string, entry: PortfolioEntry, offset: number, isBa
 function formatExpiry({ expiresAt, expirySource }: PortfolioEntry, now: Date, timeZone: string) {
   if (expiresAt === undefined) return undefined;
   const source = expirySource === 'rdap' || expirySource === 'order' ? expirySource : 'person';
-  const lastDay = expiryDay(expiresAt, source, timeZone);
+  const lastDay = getExpiryDay(expiresAt, source, timeZone);
   const today = formatCalendarDay(now, timeZone);
   return { day: formatDay(lastDay, today), daysLeft: daysBetween(today, lastDay) };
 }
@@ -267,7 +267,7 @@ async function exportNames(call: Interaction, text: string): Promise<void> {
   if (csvRows.length === 1) return call.respond(NO_NAMES.toExport);
   await call.respond(
     await sendFile(call, {
-      text: await csvFile(csvRows),
+      text: await formatCsvFile(csvRows),
       filename: `domain-steward-names-${getUtcDay(call.context.now())}.csv`,
       ...describeExport(csvRows.length - 1),
     }),

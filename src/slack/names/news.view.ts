@@ -3,7 +3,16 @@ import { DAY_MS } from '../../lib/duration.ts';
 import type { ExpiringCertificate, FaultyName, RenewedName, UnrecordedNames } from '../../names/ports.ts';
 import { formatDomainName } from '../../zones/names.ts';
 import { formatDaysLeft } from '../expiry/expiry.view.ts';
-import { code, count, day, escapeText, joinFirst, lines, type Message, message } from '../kit/blocks.ts';
+import {
+  code,
+  count,
+  escapeText,
+  formatUtcDate,
+  joinAtMost,
+  lineSections,
+  type Message,
+  message,
+} from '../kit/blocks.ts';
 import { findingText } from './posture.view.ts';
 
 /* News in a digest: delegation problems, certificates, renewals elsewhere and errors of registries. */
@@ -11,18 +20,24 @@ import { findingText } from './posture.view.ts';
 const MAX_ENTRIES = 20;
 
 export interface News {
-  readonly faulty: readonly FaultyName[];
-  readonly unrecorded: readonly UnrecordedNames[];
+  readonly faultyNames: readonly FaultyName[];
+  readonly unrecordedNames: readonly UnrecordedNames[];
   readonly certificates: readonly ExpiringCertificate[];
-  readonly renewed: readonly RenewedName[];
+  readonly renewedNames: readonly RenewedName[];
   readonly now: Date;
 }
 
-export function newsMessage({ faulty, unrecorded, certificates, renewed, now }: News): Message {
+export function newsMessage({
+  faultyNames,
+  unrecordedNames,
+  certificates,
+  renewedNames,
+  now,
+}: News): Message {
   const parts = [
     ...createSection(
-      `${count(faulty.length, 'name')} with a new delegation problem`,
-      faulty.map(
+      `${count(faultyNames.length, 'name')} with a new delegation problem`,
+      faultyNames.map(
         ({ name, faults: [worst] }) =>
           `${escapeName(name)} · ${worst === undefined ? '' : findingText({ code: worst })}`,
       ),
@@ -32,18 +47,20 @@ export function newsMessage({ faulty, unrecorded, certificates, renewed, now }: 
       `${count(certificates.length, 'certificate')} to renew`,
       certificates.map(
         ({ host, endsAt }) =>
-          `${escapeName(host)} · :warning: expires ${formatDaysLeft(daysUntil(endsAt, now))}, ${day(endsAt)}`,
+          `${escapeName(host)} · :warning: expires ${formatDaysLeft(daysUntil(endsAt, now))}, ${formatUtcDate(endsAt)}`,
       ),
       `To list them, use ${code('/domain names cert<30')}.`,
     ),
     ...createSection(
-      `${count(renewed.length, 'name')} renewed elsewhere`,
-      renewed.map(({ name, expiresAt }) => `${escapeName(name)} · now expires ${day(expiresAt)}`),
+      `${count(renewedNames.length, 'name')} renewed elsewhere`,
+      renewedNames.map(
+        ({ name, expiresAt }) => `${escapeName(name)} · now expires ${formatUtcDate(expiresAt)}`,
+      ),
     ),
   ];
-  const notes = unrecorded.map(unrecordedText);
+  const notes = unrecordedNames.map(unrecordedText);
   const title = parts.length > 0 ? parts.map((part) => part.title).join(', ') : notes.join(' ');
-  return message(title, lines([...parts.flatMap((part) => part.lines), ...notes]));
+  return message(title, lineSections([...parts.flatMap((part) => part.lines), ...notes]));
 }
 
 function createSection(title: string, entries: readonly string[], listHint?: string) {
@@ -63,6 +80,6 @@ function daysUntil(endsAt: Date, now: Date): number {
 
 function unrecordedText({ zone, count: total, names }: UnrecordedNames): string {
   const pronoun = total === 1 ? 'it' : 'them';
-  const listedNames = joinFirst(names.map(escapeName), names.length, total);
+  const listedNames = joinAtMost(names.map(escapeName), names.length, total);
   return `The .${escapeText(formatDomainName(zone))} registry has no record of ${total} of your names, although DNS still delegates ${pronoun}: ${listedNames}. I can’t check dates and locks until this is fixed. If it continues, ask your registrar.`;
 }

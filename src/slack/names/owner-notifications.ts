@@ -1,6 +1,6 @@
 import type { SlackContext } from '../context.ts';
 import { findAlertPlace } from '../ledger/ledger-notifications.ts';
-import { directMessagePlace, type NotificationPlanner, ONCE } from '../outbound/notify.ts';
+import { createDirectMessagePlace, type NotificationPlanner, ONCE } from '../outbound/notify.ts';
 import { findOwnerlessNames } from './assign-owners.ts';
 import { ownerLeftMessage } from './owner.view.ts';
 
@@ -17,7 +17,7 @@ export function createOwnerLeftPlanner(context: SlackContext): NotificationPlann
       occurredAt: new Date(leftAt),
       places: [
         () => findAlertPlace(context),
-        ...admins.map((admin) => directMessagePlace(context.directory, admin)),
+        ...admins.map((admin) => createDirectMessagePlace(context.directory, admin)),
       ],
       mustArrive: true,
       alertsAdmins: true,

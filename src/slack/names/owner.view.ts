@@ -8,7 +8,7 @@ import {
   context,
   count,
   escapeText,
-  joinFirst,
+  joinAtMost,
   type Message,
   mention,
   message,
@@ -53,7 +53,7 @@ export function ownerLeftMessage(
 ): Message {
   const needText = `${count(total, 'name')} ${total === 1 ? 'needs' : 'need'} an owner`;
   const unlistedCount = total - Math.min(MAX_LISTED_NAMES, names.length);
-  const listedNames = joinFirst(names.map(formatDomainName), MAX_LISTED_NAMES, total);
+  const listedNames = joinAtMost(names.map(formatDomainName), MAX_LISTED_NAMES, total);
   const text = `${mention(userId)} has left, so ${needText}`;
   return message(`${text}: ${escapeText(listedNames)}`, [
     { ...section(`:wave: *${text}*`, escapeText(listedNames)), accessory: assignButton(userId) },
@@ -62,10 +62,10 @@ export function ownerLeftMessage(
 }
 
 /** The last line of a digest. Empty if every name has an owner. */
-export function ownerlessLine({ none, ownerLeft }: OwnerlessCounts): SectionBlock[] {
-  if (none + ownerLeft === 0) return [];
+export function ownerlessLine({ withoutOwner, ownerLeft }: OwnerlessCounts): SectionBlock[] {
+  if (withoutOwner + ownerLeft === 0) return [];
   const counts = dropMissing([
-    none > 0 && `${count(none, 'name')} without an owner (\`/domain names owner:none\`)`,
+    withoutOwner > 0 && `${count(withoutOwner, 'name')} without an owner (\`/domain names owner:none\`)`,
     ownerLeft > 0 && `${count(ownerLeft, 'name')} whose owner has left (\`owner:left\`)`,
   ]);
   return [{ ...section(counts.join(' · ')), accessory: assignButton(EVERY_OWNERLESS_NAME) }];
@@ -75,5 +75,5 @@ export const EVERY_NAME_OWNED = 'All of these names have an owner now.';
 
 /** Plain text, for a form field. */
 export function alreadyOwnedText(names: readonly string[]): string {
-  return `${joinFirst(names.map(formatDomainName), MAX_LISTED_NAMES)} ${names.length === 1 ? 'already has' : 'already have'} an owner. Nothing changed. Deselect ${names.length === 1 ? 'it' : 'them'} and save again.`;
+  return `${joinAtMost(names.map(formatDomainName), MAX_LISTED_NAMES)} ${names.length === 1 ? 'already has' : 'already have'} an owner. Nothing changed. Deselect ${names.length === 1 ? 'it' : 'them'} and save again.`;
 }

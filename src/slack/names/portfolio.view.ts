@@ -17,8 +17,8 @@ import {
   count,
   escapeText,
   fitsMenu,
-  joinFirst,
-  lines,
+  joinAtMost,
+  lineSections,
   type Message,
   mention,
   message,
@@ -124,7 +124,7 @@ export interface NamesPage extends Capability {
   /** Empty for all names. */
   readonly filter: string;
   /** The value of the buttons for actions on all names. */
-  readonly state: string;
+  readonly actionValue: string;
   readonly total: number;
   /** Number of names before the page. */
   readonly offset: number;
@@ -133,7 +133,7 @@ export interface NamesPage extends Capability {
     readonly renewalPrice: Amount | undefined;
   })[];
   /** The cost of renewing all found names for one year, except deleted ones. */
-  readonly renewal: { readonly sums: readonly Amount[]; readonly unknown: number };
+  readonly renewalCost: { readonly sums: readonly Amount[]; readonly unpricedCount: number };
   /** How many of the names that were found are deleted. */
   readonly deletedCount: number;
   readonly previous: string | undefined;
@@ -142,8 +142,8 @@ export interface NamesPage extends Capability {
   readonly locale: string;
 }
 
-export function namesPage(page: NamesPage): Message {
-  const { filter, total, offset, names, state } = page;
+export function namesMessage(page: NamesPage): Message {
+  const { filter, total, offset, names, actionValue } = page;
   const filterText = filter === '' ? '' : ` matching ${code(filter)}`;
   if (total === 0) {
     return filter === ''
@@ -153,15 +153,17 @@ export function namesPage(page: NamesPage): Message {
   const title = `${count(total, 'name')}${filterText}`;
   const range = `${offset + 1}–${offset + names.length} of ${total}`;
   const costSuffix =
-    page.renewal.sums.length === 0 ? '' : `, about ${amountsText(page.renewal.sums, page.locale)} a year`;
+    page.renewalCost.sums.length === 0
+      ? ''
+      : `, about ${amountsText(page.renewalCost.sums, page.locale)} a year`;
   return message(`${title}${costSuffix}`, [
     section(`*${title}*${renewalText(page)}${names.length < total ? `\nShowing ${range}` : ''}`),
-    ...lines(names.map((name) => nameLine(name, page.locale))),
+    ...lineSections(names.map((name) => nameLine(name, page.locale))),
     ...actions('names', [
-      page.hasService && button('names_renew', 'Renew several…', state, { style: 'primary' }),
+      page.hasService && button('names_renew', 'Renew several…', actionValue, { style: 'primary' }),
       ...menuOrButtons([
-        button('names_edit', 'Edit owner or tags…', state),
-        button('names_export', 'Export as CSV', state),
+        button('names_edit', 'Edit owner or tags…', actionValue),
+        button('names_export', 'Export as CSV', actionValue),
         button('names_import', 'Import…', 'new'),
       ]),
     ]),
@@ -199,9 +201,10 @@ function menuOrButtons(buttons: readonly Button[]): readonly (Button | Overflow)
   return fitsMenu(buttons) ? dropMissing([moreMenu('names_more', buttons)]) : buttons;
 }
 
-function renewalText({ renewal, deletedCount, total, locale }: NamesPage): string {
-  const { sums, unknown } = renewal;
-  const unpricedNote = unknown === 0 ? '' : `, not counting ${count(unknown, 'name')} without a price`;
+function renewalText({ renewalCost, deletedCount, total, locale }: NamesPage): string {
+  const { sums, unpricedCount } = renewalCost;
+  const unpricedNote =
+    unpricedCount === 0 ? '' : `, not counting ${count(unpricedCount, 'name')} without a price`;
   const otherNames = total - deletedCount === 1 ? 'the other one' : 'the others';
   const subject = total === 1 ? 'it' : deletedCount === 0 ? 'all of them' : otherNames;
   const costTexts =
@@ -232,7 +235,7 @@ const MAX_SHOWN_OWNERS = 5;
 export function ownersIssueText(issue: OwnersIssue): string {
   switch (issue.code) {
     case 'not_members':
-      return `Nothing changed. Owners must be members of this workspace, not guests, bots or deactivated accounts. Replace ${joinFirst(issue.owners, MAX_SHOWN_OWNERS)}.`;
+      return `Nothing changed. Owners must be members of this workspace, not guests, bots or deactivated accounts. Replace ${joinAtMost(issue.owners, MAX_SHOWN_OWNERS)}.`;
     case 'too_many_new':
       return `Nothing changed. You can add at most ${issue.limit} new owners at a time, because I look up each in Slack. Split the list.`;
     case 'unconfirmed':

@@ -2,7 +2,7 @@ import { dropMissing } from '../../lib/collections.ts';
 import { summarizePosture } from '../../names/posture.ts';
 import type { ActionCall, CommandCall, Feature, Interaction } from '../feature.ts';
 import type { Message } from '../kit/blocks.ts';
-import { type PageRequest, pageActions, slicePage } from '../kit/pages.ts';
+import { createPageActions, type PageRequest, slicePage } from '../kit/pages.ts';
 import { parseQuery } from './names.ts';
 import { NAMES_PER_PAGE, postureMessage } from './posture.view.ts';
 
@@ -33,7 +33,7 @@ export const posture = {
         call.respond(await buildPosturePage(call, { of: call.words.join(' '), offset: 0 })),
     },
   ],
-  actions: pageActions('posture', async (call: ActionCall, request) =>
+  actions: createPageActions('posture', async (call: ActionCall, request) =>
     call.respond(await buildPosturePage(call, request), { replace: true }),
   ),
 } as const satisfies Feature;

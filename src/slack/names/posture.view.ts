@@ -5,8 +5,8 @@ import {
   type FindingCode,
   type FindingLevel,
   getLevel,
+  type LookupPart,
   type NameAssessment,
-  type Part,
   type PostureSummary,
   type UnseenPart,
 } from '../../names/posture.ts';
@@ -17,14 +17,14 @@ import {
   context,
   count,
   escapeText,
-  lines,
+  formatLocalTime,
+  lineSections,
   type Message,
   message,
-  moment,
   section,
   textMessage,
 } from '../kit/blocks.ts';
-import { type Page, pageControls } from '../kit/pages.ts';
+import { buildPageControls, type Page } from '../kit/pages.ts';
 import { formatList } from './facts.view.ts';
 import { NO_NAMES } from './portfolio.view.ts';
 
@@ -98,7 +98,7 @@ const FINDING_TEXTS: Readonly<Record<FindingCode, FindingText>> = {
 
 const ICONS: Readonly<Record<FindingLevel, string>> = { danger: ':x:', warning: ':warning:', note: '•' };
 
-const PART_LABELS: Readonly<Record<Part, string>> = {
+const PART_LABELS: Readonly<Record<LookupPart, string>> = {
   registry: 'registry locks',
   delegation: 'delegation',
   dnssec: 'DNSSEC',
@@ -137,7 +137,7 @@ export function findingLines({ findings, unseen }: Assessment): string[] {
 }
 
 function uncheckedDelegationText({ since, about = [] }: UnseenPart): string {
-  const sinceText = since === 0 ? 'yet' : `since ${moment(new Date(since))}`;
+  const sinceText = since === 0 ? 'yet' : `since ${formatLocalTime(new Date(since))}`;
   const noResponseText = about.length === 0 ? '' : `. No response from ${formatList(about)}`;
   return `:grey_question: *Delegation* hasn’t been fully checked ${sinceText}${noResponseText}`;
 }
@@ -166,8 +166,8 @@ export function postureMessage({ filter, includesNotes, counts, page }: PostureL
   const problemCounts = problemCountsText(counts);
   return message(dropMissing([title, problemCounts !== '' && problemCounts]).join(': '), [
     section(`*${title}*`, problemCounts !== '' && problemCounts),
-    ...lines(page.items.map((assessment) => postureLine(assessment, includesNotes))),
-    ...pageControls('posture', page, NAMES_PER_PAGE, includesNotes ? `all ${filter}` : filter),
+    ...lineSections(page.items.map((assessment) => postureLine(assessment, includesNotes))),
+    ...buildPageControls('posture', page, NAMES_PER_PAGE, includesNotes ? `all ${filter}` : filter),
     context(
       includesNotes
         ? 'For details of a name, use `/domain name cafe.rest`.'

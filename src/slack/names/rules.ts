@@ -1,5 +1,5 @@
 import { isDemoContext } from '../../accounts/account.ts';
-import { expiryDay } from '../../expiry/days.ts';
+import { getExpiryDay } from '../../expiry/days.ts';
 import { DAY_MS } from '../../lib/duration.ts';
 import { findTask } from '../../orders/tasks.ts';
 import { type DomainName, formatDomainName, parseDomainName, parseZone } from '../../zones/names.ts';
@@ -61,7 +61,7 @@ async function loadDates(
   return {
     expiresAt: at,
     source,
-    expiryDay: expiryDay(at, source, timeZone),
+    expiryDay: getExpiryDay(at, source, timeZone),
     deletedAt: watched.deletedAt,
     deletionPhase: watched.deletionPhase,
   };

@@ -17,9 +17,9 @@ import {
   code,
   context,
   count,
-  day,
   escapeExceptCode,
   escapeText,
+  formatUtcDate,
   type Message,
   message,
   type SectionField,
@@ -140,7 +140,7 @@ function nameBlocks(
       ? []
       : [
           section(
-            `Transfers are locked until *${day(transferLock.until)}*, ${count(transferLock.days, 'day')} after the ${transferLock.since}.`,
+            `Transfers are locked until *${formatUtcDate(transferLock.until)}*, ${count(transferLock.days, 'day')} after the ${transferLock.since}.`,
           ),
         ];
   if (dates === undefined) {
@@ -153,7 +153,7 @@ function nameBlocks(
   }
   const lifecycle = computeLifecycle(zone, dates, now, timeZone);
   const isAssumed = isDeletionAssumed(lifecycle);
-  const expiry = `Expiry date: ${day(new Date(dates.expiryDay))} (${SOURCE_TEXTS[dates.source]}).`;
+  const expiry = `Expiry date: ${formatUtcDate(new Date(dates.expiryDay))} (${SOURCE_TEXTS[dates.source]}).`;
   return [
     section(
       `*${escapeText(name)}*`,
@@ -170,7 +170,7 @@ function deadlineLines(lifecycle: Lifecycle): string[] {
   const remainingStages = lifecycle.stages.slice(lifecycle.stages.indexOf(lifecycle.current));
   const assumedSuffix = lifecycle.isDeletionKnown ? '' : ' (assumed)';
   return remainingStages.flatMap(({ phase, from, lastSafeDay }) => {
-    const lastDay = lastSafeDay === undefined ? undefined : day(new Date(lastSafeDay));
+    const lastDay = lastSafeDay === undefined ? undefined : formatUtcDate(new Date(lastSafeDay));
     switch (phase) {
       case 'auto_renew_grace':
         return lastDay === undefined
@@ -184,7 +184,7 @@ function deadlineLines(lifecycle: Lifecycle): string[] {
       case 'released':
         return from === undefined || phase === lifecycle.current.phase
           ? []
-          : [`Available to anyone from ${day(from)}${assumedSuffix}.`];
+          : [`Available to anyone from ${formatUtcDate(from)}${assumedSuffix}.`];
       default:
         return [];
     }
@@ -212,14 +212,14 @@ function zoneFields(zone: ZoneProfile): SectionField[] {
     optionalField('Transfer', [
       transfer.isAuthCodeRequired ? authCodeText : undefined,
       transfer.autoApproveDays && `completes within ${count(transfer.autoApproveDays, 'day')}`,
-      transfer.renews === true ? 'also renews the name' : undefined,
+      transfer.includesRenewal === true ? 'also renews the name' : undefined,
     ]),
     optionalField('Transfer lock', [
       transfer.lockDays &&
         `for ${count(transfer.lockDays, 'day')} after a registration or owner change; no other lock is documented`,
     ]),
     optionalField('Required contact fields', [zone.requiredContactFields.map(contactFieldText).join(', ')]),
-    optionalField('Premium names', [zone.premiumNames]),
+    optionalField('Premium names', [zone.premiumNamesNote]),
   ];
 }
 
@@ -287,10 +287,10 @@ function registryBlocks(zone: ZoneProfile): AnyBlock[] {
   const { registry } = zone;
   if (registry === undefined) return [];
   const features = [
-    registry.dnssec ? 'DNSSEC' : undefined,
-    registry.ipv6 ? 'IPv6' : undefined,
-    registry.whoisPrivacy ? 'WHOIS privacy' : undefined,
-    registry.handleUpdates ? 'contact handle updates' : undefined,
+    registry.supportsDnssec ? 'DNSSEC' : undefined,
+    registry.supportsIpv6 ? 'IPv6' : undefined,
+    registry.supportsWhoisPrivacy ? 'WHOIS privacy' : undefined,
+    registry.supportsHandleUpdates ? 'contact handle updates' : undefined,
   ].filter((feature) => feature !== undefined);
   return [
     section(

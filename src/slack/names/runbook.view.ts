@@ -117,7 +117,7 @@ const RUNBOOKS: Readonly<Record<IncidentKind, Runbook>> = {
   },
 };
 
-export interface RunbookName extends Capability {
+export interface RegistrarInfo extends Capability {
   readonly isAtOtherRegistrar: boolean;
   /** The team's registrar; undefined if unknown. */
   readonly registrar: string | undefined;
@@ -162,7 +162,7 @@ function endSentence(text: string): string {
 
 export function runbookLines(
   kinds: readonly IncidentKind[],
-  { isAtOtherRegistrar, registrar, hasService }: RunbookName,
+  { isAtOtherRegistrar, registrar, hasService }: RegistrarInfo,
 ): string[] {
   const superseded = new Set(kinds.flatMap((kind) => SUPERSEDED_KINDS[kind] ?? []));
   const runbooks = MOST_USEFUL_FIRST.filter((kind) => kinds.includes(kind) && !superseded.has(kind)).map(

@@ -78,5 +78,5 @@ function formatRange({ min, max }: { readonly min: number; readonly max?: number
 /** The task as the subject of a sentence. Zone profiles have their own keys for tasks. */
 function formatTaskSubject(profileKey: string): string {
   const task = Object.values(ORDER_TASKS).find(({ zoneTask }) => zoneTask?.profileKey === profileKey);
-  return task?.zoneTask?.words ?? `“${profileKey}”`;
+  return task?.zoneTask?.activityLabel ?? `“${profileKey}”`;
 }

@@ -9,9 +9,9 @@ import {
   code,
   context,
   count,
-  day,
   escapeText,
-  moment,
+  formatLocalTime,
+  formatUtcDate,
   quote,
   section,
 } from '../kit/blocks.ts';
@@ -68,7 +68,7 @@ export function findExpiry(data: unknown): Date | undefined {
 function formatValue(value: string): string {
   if (!isMoment(value)) return quote(value, 300);
   const date = new Date(value);
-  return value.length === 'YYYY-MM-DD'.length ? day(date) : moment(date);
+  return value.length === 'YYYY-MM-DD'.length ? formatUtcDate(date) : formatLocalTime(date);
 }
 
 /** The object that an answer is about, such as `User nora, 4`. Empty if the answer names none. */
@@ -158,7 +158,9 @@ export function answersView(order: Order, title: string, answers: readonly Store
   return noticeView('Service response', [
     section(escapeText(title)),
     ...answers.flatMap(({ n, at, answer }) => [
-      section(`*${escapeText(order.items.find((item) => item.n === n)?.name ?? '')}*, ${moment(at)}`),
+      section(
+        `*${escapeText(order.items.find((item) => item.n === n)?.name ?? '')}*, ${formatLocalTime(at)}`,
+      ),
       preformattedBlock(JSON.stringify(answer, null, 2)),
     ]),
     context('As received, with the service’s field names. Secrets are masked.'),

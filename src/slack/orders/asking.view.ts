@@ -79,7 +79,7 @@ export function unsupportedText(account: Account, { zoneTask }: OrderTask, issue
 }
 
 /** Sent if the person would otherwise have to wait for the card. */
-export function requestedMessage(order: Order): string {
+export function requestedText(order: Order): string {
   return `Requested: *${escapeText(orderTitle(order))}*, order ${code(order.id)}. Its card shows the status.`;
 }
 
@@ -95,7 +95,7 @@ export function missingCardMessage(order: Order, retryInMs: number | undefined):
   );
 }
 
-export function retriedMessage({ id, state }: Order): Message {
+export function retryMessage({ id, state }: Order): Message {
   return textMessage(
     isOpen(state)
       ? `Requested again as order ${code(id)}. I’m posting the card.`

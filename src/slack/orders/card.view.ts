@@ -17,7 +17,7 @@ import {
 } from '../../orders/order.ts';
 import { findTask } from '../../orders/tasks.ts';
 import type { PreviousNameServers } from '../../orders/undo.ts';
-import { acceptsClicks, findSilentIds, needsSignatures } from '../../policy/policy.ts';
+import { acceptsUnsignedApprovals, findSilentIds, needsSignatures } from '../../policy/policy.ts';
 import type { Charge } from '../../zones/zone-tasks.ts';
 import {
   approverName,
@@ -50,16 +50,16 @@ import {
   count,
   escapeExceptCode,
   escapeText,
+  formatLocalTime,
   header,
-  joinFirst,
+  joinAtMost,
   joinWithOr,
   LIMITS,
-  lines,
+  lineSections,
   type Message,
   mention,
   mentionApprover,
   message,
-  moment,
   moreMenu,
   quote,
   type SectionField,
@@ -68,7 +68,7 @@ import {
 import { buttonsHint } from '../kit/buttons-hint.view.ts';
 import { isDirectMessage, truncateMarkup, uncapitalize } from '../kit/mrkdwn.ts';
 import { countPhoneLines, cutToLines, fitLines, MAX_LINES } from '../kit/phone.ts';
-import { HELD_ON_CARD, inForceText, previewLines } from '../mandates/mandate.view.ts';
+import { inForceText, MAX_HELD_ON_CARD, previewLines } from '../mandates/mandate.view.ts';
 import {
   budgetWarning,
   formatBudgets,
@@ -107,7 +107,7 @@ import {
   reasonSuffix,
   receiptButton,
   resolveButtons,
-  resultText,
+  resultLines,
   retryButtons,
   reviewButton,
   sentLines,
@@ -134,7 +134,7 @@ export interface UndoOffer {
 }
 
 /** The block id of the card's buttons. */
-export function cardBlockId(orderId: string): string {
+export function buildCardBlockId(orderId: string): string {
   return `order_${orderId}`;
 }
 
@@ -173,14 +173,14 @@ function pendingCard(order: Order, briefing: CardBriefing, isFullyShown: boolean
       ...questionLines(history),
       ...contentLines(order, briefing),
     ),
-    ...lines(briefing.preview === undefined ? [] : previewLines(briefing.preview, HELD_ON_CARD)),
-    ...lines(unusualLines(order, briefing)),
-    ...actions(cardBlockId(order.id), [
+    ...lineSections(briefing.preview === undefined ? [] : previewLines(briefing.preview, MAX_HELD_ON_CARD)),
+    ...lineSections(unusualLines(order, briefing)),
+    ...actions(buildCardBlockId(order.id), [
       ...decisionButtons(order, isFullyShown),
       moreMenu('order_more', [
         (isFullyShown || needsSignatures(order.requirements)) && reviewButton(order),
         isFullyShown && unsignedApproveButton(order),
-        isFullyShown && acceptsClicks(order.requirements) && commentButton(order),
+        isFullyShown && acceptsUnsignedApprovals(order.requirements) && commentButton(order),
         orderButton(order, 'order_ask', 'Ask a question'),
         orderButton(order, 'order_cancel', 'Cancel'),
         ...(isFullyShown ? breakGlassButtons(order, briefing.decision) : []),
@@ -207,7 +207,7 @@ function closedCard(order: Order, briefing: CardBriefing): Message {
   ]);
   const otherLines = dropMissing([
     ...(isWaitingForChosenTime(order) ? timeLines(order, history) : []),
-    isPaused(order) && order.expiresAt && `Resume by ${moment(order.expiresAt)}`,
+    isPaused(order) && order.expiresAt && `Resume by ${formatLocalTime(order.expiresAt)}`,
     ...(isUnknown ? [...singleResultLines(order), ...sentLines(order), NO_RESEND, ...hintLines(order)] : []),
     briefing.undo && undoOfferText(briefing.undo),
     order.bulk !== undefined && isMixed(order) && tallyText(order),
@@ -227,8 +227,8 @@ function closedCard(order: Order, briefing: CardBriefing): Message {
   const hasButtonRow = visibleButtons.length > 0;
   return message(`${escapeText(title)}: ${uncapitalize(formatShortState(order, history))}`, [
     head,
-    hasButtonRow ? body : addMenu(body, cardBlockId(order.id), cardMenu),
-    ...(hasButtonRow ? actions(cardBlockId(order.id), [...visibleButtons, cardMenu]) : []),
+    hasButtonRow ? body : addMenu(body, buildCardBlockId(order.id), cardMenu),
+    ...(hasButtonRow ? actions(buildCardBlockId(order.id), [...visibleButtons, cardMenu]) : []),
     context(footer),
     briefing.hint !== undefined && context(briefing.hint),
   ]);
@@ -260,7 +260,7 @@ function findCharge({ task, items }: Order): Charge {
 
 /** The approvers and the deadline. If several rules apply, each has its own line. */
 function pendingLines(order: Order, { approvers, decision, history }: Briefing): string[] {
-  const deadlineText = order.expiresAt === undefined ? '' : `, until ${moment(order.expiresAt)}`;
+  const deadlineText = order.expiresAt === undefined ? '' : `, until ${formatLocalTime(order.expiresAt)}`;
   const requirements =
     decision !== undefined && hasPolicyRule(decision.requirements.list) ? decision.requirements : undefined;
   const mentions = approvers.map(mentionApprover);
@@ -337,7 +337,7 @@ function contentLines(order: Order, briefing: Briefing): string[] {
     // The title truncates long names.
     names.length === 1 && title.length > LIMITS.headerText && names[0],
     names.length > 1 &&
-      (names.join(', ').length <= MAX_CONTENT_LENGTH ? names.join(', ') : joinFirst(names, MAX_SHOWN_NAMES)),
+      (names.join(', ').length <= MAX_CONTENT_LENGTH ? names.join(', ') : joinAtMost(names, MAX_SHOWN_NAMES)),
     fieldsText !== '' &&
       (fieldsText.length <= MAX_CONTENT_LENGTH ? fieldsText : 'Click *Details* to see what will be sent'),
   ]);
@@ -480,7 +480,7 @@ export function orderFields(order: Order, briefing: Briefing): SectionField[] {
     ['Account', formatAccount(order)],
     [
       'Requested',
-      `${moment(order.createdAt)}${order.reason === undefined ? '' : `: “${quote(order.reason, 1_000)}”`}`,
+      `${formatLocalTime(order.createdAt)}${order.reason === undefined ? '' : `: “${quote(order.reason, 1_000)}”`}`,
     ],
     ['Owner', order.ownership?.owner && mention(order.ownership.owner)],
     ['Purpose', order.ownership?.note && quote(order.ownership.note)],
@@ -507,7 +507,7 @@ export function impactBlocks({ impact }: Briefing): SectionBlock[] {
     return [section('*Impact*\n:grey_question: Still checking. The result appears here in a moment.')];
   }
   const { atRequest, latest } = impact;
-  return lines([...impactLines(latest), ...impactChangeLines(compareImpacts(atRequest, latest))]);
+  return lineSections([...impactLines(latest), ...impactChangeLines(compareImpacts(atRequest, latest))]);
 }
 
 function formatSending(order: Order, { decision, statement }: Briefing): string {
@@ -522,7 +522,7 @@ function formatSending(order: Order, { decision, statement }: Briefing): string 
   const sendText =
     sendTime === undefined
       ? `${approvalText} sends ${requestsText} ${wavesText || 'immediately'}`
-      : `${capitalize(requestsText)} will be sent ${dropMissing([moment(sendTime), wavesText]).join(', ')}`;
+      : `${capitalize(requestsText)} will be sent ${dropMissing([formatLocalTime(sendTime), wavesText]).join(', ')}`;
   const interfaceText = isOverXml(statement) ? ', through the service’s XML interface' : '';
   return `${sendText}${interfaceText}. Everything that will be sent is shown here.`;
 }
@@ -533,7 +533,7 @@ export function costFields(order: Order, briefing: Briefing): SectionField[] {
     ['Costs money', CHARGES[charge]],
     ['Price', charge === 'no' ? undefined : priceText(briefing)],
     ['Budget', budgetText(order, briefing)],
-    ['Resume by', isPaused(order) ? order.expiresAt && moment(order.expiresAt) : undefined],
+    ['Resume by', isPaused(order) ? order.expiresAt && formatLocalTime(order.expiresAt) : undefined],
     ['Expires', briefing.expiryChange && formatExpiryChange(briefing.expiryChange)],
     ['System', formatContext(order.account.context)],
   ];
@@ -559,7 +559,7 @@ function approvalFields({ expiresAt }: Order, { approvers, decision, history }: 
     decision !== undefined && hasPolicyRule(decision.requirements.list) ? decision.requirements : undefined;
   const silentApprovers = findSilentIds(decision?.requirements.list ?? []);
   return [
-    ['Approve by', expiresAt && moment(expiresAt)],
+    ['Approve by', expiresAt && formatLocalTime(expiresAt)],
     ['Required approvals', requirements && requirementLines(requirements, history).join('\n')],
     ['Approvers', requirements === undefined && approvers.length > 0 ? approverList(approvers) : undefined],
     ['Approvers, not notified', silentApprovers.length > 0 ? approverList(silentApprovers) : undefined],
@@ -663,7 +663,7 @@ function stoppedText(stop: HistoryEventOf<'stopped'>): string {
 /** For orders with a single name. */
 function singleResultLines({ items }: Order): string[] {
   const [item, ...others] = items;
-  return item === undefined || others.length > 0 ? [] : resultText(item);
+  return item === undefined || others.length > 0 ? [] : resultLines(item);
 }
 
 /** For requests that were sent but have no known outcome. */
@@ -714,7 +714,7 @@ function retryTexts(order: Order, history: readonly HistoryEvent[]): string[] {
   const nextRetry = findNextRetry(order);
   if (nextRetry === undefined) return [];
   const reason = history.findLast((event) => event.kind === 'retry_scheduled')?.retryReason;
-  const retryText = `next attempt ${moment(nextRetry)}`;
+  const retryText = `next attempt ${formatLocalTime(nextRetry)}`;
   return [reason === undefined ? retryText : `${retryText}. ${escapeExceptCode(retryReasonText(reason))}`];
 }
 
@@ -739,7 +739,7 @@ function approvalTexts(
 
 function undoOfferText({ until, previous }: UndoOffer): string {
   return previous.kind === 'known'
-    ? `Undo by ${moment(until)} to restore ${formatList(previous.nameServers)}`
+    ? `Undo by ${formatLocalTime(until)} to restore ${formatList(previous.nameServers)}`
     : ':warning: The previous nameservers are unknown, so this can’t be undone';
 }
 

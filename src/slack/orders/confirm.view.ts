@@ -3,7 +3,7 @@ import type { DraftBriefing } from '../../approvals/briefing.ts';
 import type { Impact } from '../../names/impact.ts';
 import type { Order } from '../../orders/order.ts';
 import { findTask } from '../../orders/tasks.ts';
-import { actions, context, escapeText, lines, type Message, message } from '../kit/blocks.ts';
+import { actions, context, escapeText, lineSections, type Message, message } from '../kit/blocks.ts';
 import { accountLine, lastChangeLine, restorabilityLines, systemText } from './card.view.ts';
 import { impactWarnings } from './impact.view.ts';
 import { orderButton, orderTitle } from './order.view.ts';
@@ -44,7 +44,7 @@ export function confirmationMessage(
   ];
   const confirmButton = orderButton(order, 'order_confirm', confirmText, 'danger');
   return message(escapeText(title), [
-    ...lines(texts),
+    ...lineSections(texts),
     ...actions(`confirm_${order.id}`, [confirmButton]),
     context(`${systemText(order)} · Nothing has been sent yet. This request expires in 15 minutes.`),
   ]);

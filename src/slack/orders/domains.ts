@@ -18,7 +18,7 @@ import { openFormFromCommand } from '../open-form.ts';
 import { UNREADABLE_LAST_WORD, yearsLastText } from './asking.view.ts';
 import { NO_AUTH_CODE } from './input-issue.view.ts';
 import { orderForm, parseSecret, pick, type SecretField } from './order-form.ts';
-import { checkAccount, requestFromCommand } from './ordering.ts';
+import { checkAccount, requestOrderFromCommand } from './ordering.ts';
 import { formatTaskNote } from './task-notes.view.ts';
 
 /* Domain tasks. A complete command requests the order immediately; otherwise, the form opens. */
@@ -156,7 +156,7 @@ function createSingleNameTask({ name: task, words, formNote }: OrderTask): Domai
       const names = splitNames(call.words);
       const [name] = names;
       // Several names are probably a mistake, so the form shows which one is used.
-      if (names.length === 1) await requestFromCommand(call, task, { name });
+      if (names.length === 1) await requestOrderFromCommand(call, task, { name });
       else
         await openFormFromCommand(call, form, name === undefined ? {} : { name }, {
           words: names,
@@ -190,7 +190,7 @@ async function runRenew(call: CommandCall): Promise<void> {
     const reordered = [...names.filter((name) => name !== misplacedPeriod), misplacedPeriod];
     return call.respond(yearsLastText(`/domain renew ${reordered.join(' ')}`));
   }
-  await requestFromCommand(call, 'renew', { names, period });
+  await requestOrderFromCommand(call, 'renew', { names, period });
 }
 
 function openFormForName(call: CommandCall, form: FormFeature): Promise<void> {
@@ -209,7 +209,7 @@ function openTransfer(call: CommandCall): Promise<void> {
 async function runNameservers(call: CommandCall): Promise<void> {
   const [name, ...nameServers] = splitNames(call.words);
   if (name !== undefined && nameServers.length > 0)
-    await requestFromCommand(call, 'nameservers', { name, nameServers });
+    await requestOrderFromCommand(call, 'nameservers', { name, nameServers });
   else await openFormFromCommand(call, nameserversForm, name === undefined ? {} : { name });
 }
 

@@ -3,7 +3,7 @@ import type { Dependency } from '../../names/dependents.ts';
 import type { FactName } from '../../names/facts.ts';
 import type { Impact, ImpactDifference, ImpactItem, Severity } from '../../names/impact.ts';
 import { formatDomainName } from '../../zones/names.ts';
-import { count, escapeText, joinFirst, moment, truncateMarkup } from '../kit/blocks.ts';
+import { count, escapeText, formatLocalTime, joinAtMost, truncateMarkup } from '../kit/blocks.ts';
 import {
   FACT_LABELS,
   formatList,
@@ -39,7 +39,7 @@ const FULL: Wording = {
 const BRIEF: Wording = {
   join: formatShortList,
   joinFacts: (facts) =>
-    joinFirst([...new Set(facts.map((fact) => BRIEF_LABELS[fact] ?? FACT_LABELS[fact]))], 2),
+    joinAtMost([...new Set(facts.map((fact) => BRIEF_LABELS[fact] ?? FACT_LABELS[fact]))], 2),
   maxNames: 2,
 };
 
@@ -60,7 +60,7 @@ export function impactLines(impact: Impact | 'unseen'): string[] {
   }
   const nothingFound = `${NO_WEBSITE_OR_MAIL}, and no other watched name depends on it. I only know about redirects set here or by a DNS alias.`;
   return [
-    `*Impact* as of ${moment(impact.seenAt)}`,
+    `*Impact* as of ${formatLocalTime(impact.seenAt)}`,
     ...noImpactLines(impact).map((line) => (line === NO_WEBSITE_OR_MAIL ? nothingFound : line)),
     ...impact.items.map(itemLine),
   ];
@@ -83,7 +83,7 @@ function noImpactLines({ items, isInUse, areNewNameserversReady }: Impact): stri
  */
 export function impactWarnings(impact: Impact | 'unseen', changes?: ImpactDifference): string[] {
   if (impact === 'unseen') return [':warning: Impact couldn’t be checked'];
-  const { appeared = [], changed = [], gone = [] } = changes ?? {};
+  const { appeared = [], changed = [], disappeared = [] } = changes ?? {};
   const changeLabel = (item: ImpactItem) => {
     if (appeared.includes(item)) return '*New:* ';
     return changed.some(({ after }) => after === item) ? '*Now:* ' : '';
@@ -91,9 +91,9 @@ export function impactWarnings(impact: Impact | 'unseen', changes?: ImpactDiffer
   const formatLine = (item: ImpactItem, label: string) =>
     `${item.severity === 'stops' ? ':x:' : ':warning:'} ${label}${formatItem(item, BRIEF)}`;
   return dropMissing([
-    appeared.length + changed.length + gone.length > 0 && CHANGED_HEADING,
+    appeared.length + changed.length + disappeared.length > 0 && CHANGED_HEADING,
     ...impact.items.filter(isUnusual).map((item) => formatLine(item, changeLabel(item))),
-    ...gone.filter(isUnusual).map((item) => `:warning: *Gone:* ${formatItem(item, BRIEF)}`),
+    ...disappeared.filter(isUnusual).map((item) => `:warning: *Gone:* ${formatItem(item, BRIEF)}`),
     ...noImpactLines(impact),
   ]);
 }
@@ -115,11 +115,11 @@ export function worstImpactLine(impact: Impact | 'unseen'): string {
 }
 
 /** Changes since the request; empty if there are none. */
-export function impactChangeLines({ appeared, gone, changed }: ImpactDifference): string[] {
+export function impactChangeLines({ appeared, disappeared, changed }: ImpactDifference): string[] {
   const lines = [
     ...appeared.map((item) => `• New: ${formatItem(item)}`),
     ...changed.map(({ after }) => `• Now: ${formatItem(after)}`),
-    ...gone.map((item) => `• Gone: ${formatItem(item)}`),
+    ...disappeared.map((item) => `• Gone: ${formatItem(item)}`),
   ];
   return lines.length === 0 ? [] : [CHANGED_HEADING, ...lines];
 }
@@ -204,7 +204,7 @@ export function dependentNames(
   maxNames: number,
 ): string {
   const names = dependents.names.map((name) => escapeText(formatDomainName(name)));
-  return joinFirst(names, maxNames, dependents.count);
+  return joinAtMost(names, maxNames, dependents.count);
 }
 
 function verb(hosts: readonly string[], one: string, several: string): string {

@@ -41,7 +41,14 @@ import {
   toFormOrigin,
   toViewer,
 } from '../feature.ts';
-import { escapeText, lines, type Message, section, textMessage, wholeLines } from '../kit/blocks.ts';
+import {
+  escapeText,
+  lineSections,
+  type Message,
+  section,
+  textMessage,
+  wholeLineSections,
+} from '../kit/blocks.ts';
 import {
   type FieldErrors,
   type Form,
@@ -58,7 +65,7 @@ import { openForm } from '../open-form.ts';
 import { updateOpenView } from '../refresh-form.ts';
 import { sendFile } from '../send-file.ts';
 import { answersFile, answersText, answersView, fitsView, NO_FULL_RESPONSE } from './answer.view.ts';
-import { otherAccountText, retriedMessage } from './asking.view.ts';
+import { otherAccountText, retryMessage } from './asking.view.ts';
 import { cardTitle } from './card.view.ts';
 import { transferForm } from './domains.ts';
 import { impactLines } from './impact.view.ts';
@@ -80,7 +87,7 @@ import {
   undoReason,
 } from './order-buttons.view.ts';
 import { detailsActions, requireFullView } from './order-details.ts';
-import { valuesFromInput } from './order-form.ts';
+import { toFormValues } from './order-form.ts';
 import { waitForCard } from './order-posts.ts';
 import { buildOutcomeReply, buildRejection } from './order-reply.ts';
 import { refusalText } from './refusal.view.ts';
@@ -131,7 +138,7 @@ async function requestUndo(call: ActionCall): Promise<void> {
     userId: call.person.id,
     reason: undoReason(call.value),
     deliveryId: call.deliveryId,
-    findPreviousNameServers: call.context.names.impacts.loadFormerNameServers,
+    findPreviousNameServers: call.context.names.impacts.loadPreviousNameServers,
   });
   const reply = await buildOutcomeReply(call, outcome);
   await (reply === undefined ? call.respondIfLate(UNDO_REQUESTED) : call.respond(reply));
@@ -197,10 +204,12 @@ const confirmForm: FormFeature<'confirm'> = {
     if (isBulkDeletion(order))
       return {
         form: { ...confirmForm.form, fields: toFields(bulkConfirmSchema) },
-        intro: [title, ...lines(findingLines(order.bulk ?? { findings: [] }))],
+        intro: [title, ...lineSections(findingLines(order.bulk ?? { findings: [] }))],
       };
     const impact = await interaction.context.names.impacts.findLatest(order);
-    return { intro: impact === undefined || impact === 'none' ? [] : [title, ...lines(impactLines(impact))] };
+    return {
+      intro: impact === undefined || impact === 'none' ? [] : [title, ...lineSections(impactLines(impact))],
+    };
   },
   async submit(call): Promise<SubmissionResult> {
     const { orders } = call.context;
@@ -233,7 +242,7 @@ async function requestRetry(call: ActionCall): Promise<void> {
   if (outcome.kind === 'needs_plan') return retryRows(call, outcome.order, outcome.rows);
   const message = await buildOutcomeReply(call, outcome);
   if (message !== undefined) await call.respond(message);
-  else if (outcome.kind === 'accepted') await call.respond(retriedMessage(outcome.order));
+  else if (outcome.kind === 'accepted') await call.respond(retryMessage(outcome.order));
 }
 
 /** Reopens the form without the secret, for the account of the order. */
@@ -242,7 +251,7 @@ async function retryWithSecret(call: ActionCall, order: Order): Promise<void> {
   if (account?.id !== order.account.id) return call.respond(otherAccountText(order.account));
   const origin = { channelId: order.channelId, threadTs: order.threadTs, retryOf: order.id };
   await openForm(call, order.task === 'transfer' ? transferForm : userForm, origin, {
-    ...valuesFromInput(order.input),
+    ...toFormValues(order.input),
     ...(order.ownership && { owner: '', ...order.ownership }),
     ...(order.reason === undefined ? {} : { reason: order.reason }),
   });
@@ -311,7 +320,7 @@ function statementBlocks({ context }: Interaction, order: Order): readonly Known
   const statement = order.bulk === undefined ? context.buildStatement(order) : undefined;
   // For a deletion, the name is everything that is sent.
   const text = statement === undefined ? '' : briefText(statement, order);
-  return wholeLines([text !== '' && text]);
+  return wholeLineSections([text !== '' && text]);
 }
 
 function createReasonForm<const Name extends string>(
@@ -394,7 +403,8 @@ const outcomeForm = createReasonForm(
     const [orderId = '', outcome] = subject.split(':');
     return resolveOrder(context, orderId, userId, outcome === 'done' ? 'SUCCEEDED' : 'FAILED', reason);
   },
-  (_interaction, order) => (PUBLIC_RECORD_TASKS.has(order.task) ? lines(publicRecordLines(order)) : []),
+  (_interaction, order) =>
+    PUBLIC_RECORD_TASKS.has(order.task) ? lineSections(publicRecordLines(order)) : [],
 );
 
 const resolveForm: FormFeature<'settle'> = {

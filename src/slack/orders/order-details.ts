@@ -7,7 +7,7 @@ import { type Action, type ActionCall, isAdmin, toFormOrigin, toViewer } from '.
 import { updateOpenView } from '../refresh-form.ts';
 import { ROWS_NOT_SHOWN } from './order-buttons.view.ts';
 import { DETAILS_VIEW, orderDetailsView } from './order-details.view.ts';
-import { currentMessages } from './order-messages.ts';
+import { getPostedMessages } from './order-messages.ts';
 import { refusalText } from './refusal.view.ts';
 
 /* *Details*: everything that an order sends, with buttons to approve it. */
@@ -52,7 +52,7 @@ async function hasSeenAllRows(call: ActionCall): Promise<boolean> {
     const visibility =
       subject === undefined
         ? 'yes'
-        : findRowVisibility(order, currentMessages(subject), person.id, channelId);
+        : findRowVisibility(order, getPostedMessages(subject), person.id, channelId);
     if (visibility !== 'soon') return visibility === 'yes';
     await sleep(FILE_WAIT_MS);
   }

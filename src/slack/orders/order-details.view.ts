@@ -1,7 +1,7 @@
 import type { ModalView, SectionBlock } from '@slack/types';
 import type { Briefing } from '../../approvals/briefing.ts';
 import type { Order } from '../../orders/order.ts';
-import { acceptsClicks } from '../../policy/policy.ts';
+import { acceptsUnsignedApprovals } from '../../policy/policy.ts';
 import { breakGlassButtons } from '../approvals/emergency.view.ts';
 import { findingBlocks, pauseButtons } from '../bulk/bulk.view.ts';
 import {
@@ -10,11 +10,11 @@ import {
   code,
   context,
   escapeText,
-  lines,
+  lineSections,
   section,
   sectionFields,
   truncate,
-  wholeLines,
+  wholeLineSections,
 } from '../kit/blocks.ts';
 import { type FormOrigin, noticeView } from '../kit/form.ts';
 import { coveredNamesText, previewLines } from '../mandates/mandate.view.ts';
@@ -26,7 +26,7 @@ import {
   itemName,
   itemStateText,
   orderTitle,
-  resultText,
+  resultLines,
   sentLines,
   unsignedApproveButton,
   wasSent,
@@ -58,7 +58,7 @@ const SHOWN_FACTS: ReadonlySet<UnusualFact> = new Set<UnusualFact>([
 
 function warningBlocks(order: Order, briefing: Briefing): SectionBlock[] {
   return [
-    ...lines(unusualLines(order, briefing, SHOWN_FACTS)),
+    ...lineSections(unusualLines(order, briefing, SHOWN_FACTS)),
     ...(order.bulk === undefined ? [] : findingBlocks(order.bulk)),
     ...impactBlocks(briefing),
   ];
@@ -77,7 +77,7 @@ function nameBlocks(order: Order, { cost }: Briefing): SectionBlock[] {
     const parts = [price, state, escapeText(truncate(response, MAX_RESPONSE_LENGTH))].filter(Boolean);
     return `• ${[escapeText(itemName(order, item.name)), ...parts].join(' · ')}`;
   });
-  return lines(rows);
+  return lineSections(rows);
 }
 
 const MAX_SHOWN_NAMES = 5;
@@ -88,13 +88,13 @@ function outcomeBlocks(order: Order): SectionBlock[] {
   const isSingle = item !== undefined && others.length === 0;
   const texts = [
     ...sentLines(order),
-    ...(isSingle ? resultText(item) : []),
+    ...(isSingle ? resultLines(item) : []),
     // The outcome of each row of a bulk order is in the result file.
     ...(order.bulk === undefined
       ? answerSections(order, (name) => itemName(order, name))
       : outcomeGroupLines(order, MAX_SHOWN_NAMES)),
   ];
-  return texts.length === 0 ? [] : lines(['*Result*', ...texts]);
+  return texts.length === 0 ? [] : lineSections(['*Result*', ...texts]);
 }
 
 /** The explanations are on the first page, and the history is on the last. */
@@ -119,7 +119,9 @@ export function orderDetailsView({
       ...(isFirst ? [...sectionFields(orderFields(order, briefing)), ...nameBlocks(order, briefing)] : []),
       ...(isFirst ? outcomeBlocks(order) : []),
       ...(isFirst && order.state === 'PENDING' ? warningBlocks(order, briefing) : []),
-      ...(isFirst && preview !== undefined ? wholeLines(previewLines(preview, preview.names.length)) : []),
+      ...(isFirst && preview !== undefined
+        ? wholeLineSections(previewLines(preview, preview.names.length))
+        : []),
       ...(pages[pageNumber - 1] ?? []),
       ...actions(`look_pages_${order.id}`, [
         ...(pageNumber > 1 ? [pageButton('order_look_previous', 'Previous page')] : []),
@@ -131,7 +133,7 @@ export function orderDetailsView({
         ? actions(`look_${order.id}`, [
             ...decisionButtons(order, true),
             unsignedApproveButton(order),
-            acceptsClicks(order.requirements) && commentButton(order),
+            acceptsUnsignedApprovals(order.requirements) && commentButton(order),
             ...breakGlassButtons(order, briefing.decision),
           ])
         : []),

@@ -26,11 +26,11 @@ import {
 import { noteField, ownerField } from '../names/owner-fields.ts';
 import { findOwnerIssue } from '../names/owners.ts';
 import { ownersIssueText } from '../names/portfolio.view.ts';
-import { accountChangedText, retriedMessage } from './asking.view.ts';
+import { accountChangedText, retryMessage } from './asking.view.ts';
 import { type FieldError, issueText, notOfferedText, toFieldErrors } from './input-issue.view.ts';
 import { formatXmlReason, interfaceNote } from './interface.view.ts';
 import { buildOutcomeReply, findTimeErrors } from './order-reply.ts';
-import { checkAccount, checkPolicy, requestFromForm } from './ordering.ts';
+import { checkAccount, checkPolicy, requestOrderFromForm } from './ordering.ts';
 
 /*
  * The form for ordering a task. It is prefilled from the command and the person's last order. Errors are shown next to
@@ -104,7 +104,7 @@ const getExtraFieldsSchema = (task: OrderTaskName) =>
 function interfaceField(hint: string) {
   return choiceField('Interface', { json: 'JSON', xml: 'XML' }, unvalidatedTextSchema, {
     hint,
-    dispatches: true,
+    refreshesForm: true,
   });
 }
 
@@ -121,7 +121,7 @@ async function buildPresetFields({ context }: Interaction, kinds: readonly Prese
       optional: true,
       options: presets.map(({ id, name }) => ({ value: id, text: name })),
       hint: 'Fills the fields below. You can still edit them.',
-      dispatches: true,
+      refreshesForm: true,
     },
   ];
 }
@@ -146,7 +146,7 @@ export function orderForm<const Task extends OrderTaskName>(
       (await checkAccount(interaction, options.task)) ??
       (await checkPolicy(interaction, options.task, readTaskInput(options, values))),
     render: (interaction, origin, values) => render(options, interaction, origin, values),
-    findIssues: (values) => findPrefillErrors(options, values),
+    findFieldErrors: (values) => findPrefillErrors(options, values),
     submit: (call) => submit(options, call),
   };
 }
@@ -232,7 +232,7 @@ async function render(
 function findPrefillErrors(options: OrderFormOptions, values: FormValues): Record<string, string> {
   const result = findTask(options.task).check(readTaskInput(options, values));
   if (result.ok) return {};
-  return errorsByField(
+  return joinErrorsByField(
     toFieldErrors(result.issues).filter(({ field }) => splitLines(values[field]).length > 0),
   );
 }
@@ -243,7 +243,7 @@ async function submit(options: OrderFormOptions, call: SubmissionCall): Promise<
   if (account !== undefined && accountId !== undefined && account.id !== accountId) {
     // Values that were entered for one account must not be sent with another.
     const form = await render(options, call, call.origin, call.values);
-    return { view: formView({ ...form, problems: [accountChangedText(account)] }) };
+    return { view: formView({ ...form, warnings: [accountChangedText(account)] }) };
   }
   const refusal = await checkAccount(call, options.task, account);
   if (refusal !== undefined) return { reply: refusal };
@@ -262,13 +262,13 @@ async function submitValues(
   const { secret, errors: secretErrors } = readSecretField(values, options.secretField);
   const errors = [...fields.flatMap((field) => findChoiceErrors(field, values)), ...secretErrors];
   if (errors.length > 0) {
-    return { errors: errorsByField([...errors, ...findRemainingErrors(options, values, errors)]) };
+    return { errors: joinErrorsByField([...errors, ...findRemainingErrors(options, values, errors)]) };
   }
   const extraFields = readForm(schedulableFormSchema, values);
   if ('errors' in extraFields) return extraFields;
   const ownership = await readOwnership(options.hasOwnerFields === true, call, values);
   if ('errors' in ownership) return ownership;
-  const outcome = await requestFromForm(call, call.origin, {
+  const outcome = await requestOrderFromForm(call, call.origin, {
     task: options.task,
     input: readTaskInput(options, values),
     reason: extraFields.value.reason,
@@ -276,12 +276,12 @@ async function submitValues(
     ...ownership,
     ...(secret === undefined ? {} : { secret }),
   });
-  if (outcome.kind === 'invalid') return { errors: errorsByField(toFieldErrors(outcome.issues)) };
+  if (outcome.kind === 'invalid') return { errors: joinErrorsByField(toFieldErrors(outcome.issues)) };
   const timeErrors = findTimeErrors(outcome);
   if (timeErrors !== undefined) return timeErrors;
   const isRetry = call.origin.retryOf !== undefined && outcome.kind === 'accepted';
   return {
-    reply: (await buildOutcomeReply(call, outcome)) ?? (isRetry ? retriedMessage(outcome.order) : undefined),
+    reply: (await buildOutcomeReply(call, outcome)) ?? (isRetry ? retryMessage(outcome.order) : undefined),
   };
 }
 
@@ -315,7 +315,7 @@ function findRemainingErrors(
 const MAX_ERRORS_PER_FIELD = 3;
 
 /** Joins the errors of each field into one text, with at most a few sentences. */
-export function errorsByField(errors: readonly FieldError[]): Record<string, string> {
+export function joinErrorsByField(errors: readonly FieldError[]): Record<string, string> {
   const fields = [...new Set(errors.map(({ field }) => field))];
   return Object.fromEntries(
     fields.map((field) => {
@@ -364,18 +364,18 @@ async function loadReusedValues(
   const [latest] = latestOrders
     .filter((order) => order !== undefined)
     .sort((a, b) => b.createdAt.getTime() - a.createdAt.getTime());
-  return latest === undefined ? {} : reuseValues(valuesFromInput(latest.input), values);
+  return latest === undefined ? {} : reuseValues(toFormValues(latest.input), values);
 }
 
 /** Converts the input of an order to form values. Lists become lines; nested fields become `parent_user`. */
-export function valuesFromInput(input: unknown): FormValues {
+export function toFormValues(input: unknown): FormValues {
   if (typeof input !== 'object' || input === null) return {};
   const values: Record<string, string> = {};
   for (const [name, value] of Object.entries(input)) {
     if (Array.isArray(value)) values[name] = value.map(String).join('\n');
     else if (typeof value === 'string' || typeof value === 'number') values[name] = String(value);
     else {
-      for (const [innerName, text] of Object.entries(valuesFromInput(value))) {
+      for (const [innerName, text] of Object.entries(toFormValues(value))) {
         if (typeof text === 'string') values[`${name}_${innerName}`] = text;
       }
     }

@@ -1,6 +1,15 @@
 import type { Order } from '../../orders/order.ts';
-import { code, context, count, lines, type Message, message, removeMarkup, section } from '../kit/blocks.ts';
-import { type Page, pageControls } from '../kit/pages.ts';
+import {
+  code,
+  context,
+  count,
+  lineSections,
+  type Message,
+  message,
+  removeMarkup,
+  section,
+} from '../kit/blocks.ts';
+import { buildPageControls, type Page } from '../kit/pages.ts';
 import { ordersTable, ownOrderLine } from './order.view.ts';
 
 interface ListTexts {
@@ -8,7 +17,7 @@ interface ListTexts {
   readonly empty: string;
 }
 
-export const LISTS = {
+export const LIST_TEXTS = {
   latest: {
     title: 'Latest orders',
     empty: 'No orders yet. Try `/domain renew cafe.rest`.',
@@ -21,7 +30,7 @@ export const LISTS = {
   mine: { title: 'Your orders', empty: 'You haven’t requested anything yet.' },
 } satisfies Readonly<Record<string, ListTexts>>;
 
-export function buildNameList(name: string): ListTexts {
+export function buildNameListTexts(name: string): ListTexts {
   return { title: `Orders for ${code(name)}`, empty: `No orders for ${code(name)}.` };
 }
 
@@ -31,7 +40,7 @@ export const ORDERS_PER_PAGE = 20;
 export function ordersMessage(title: string, page: Page<Order>, query: string): Message {
   return message(title, [
     ordersTable(removeMarkup(title), page.items),
-    ...pageControls('orders', page, ORDERS_PER_PAGE, query),
+    ...buildPageControls('orders', page, ORDERS_PER_PAGE, query),
     context('To see an order with its history, use `/domain order ID`.'),
   ]);
 }
@@ -42,7 +51,7 @@ export function scheduledMessage(orders: readonly Order[], until: 'tomorrow' | '
   const title = `${period}: ${count(orders.length, 'scheduled order')}`;
   return message(title, [
     section(`*${title}*`),
-    ...lines(orders.slice(0, ORDERS_PER_PAGE).map((order) => `• ${ownOrderLine(order)}`)),
+    ...lineSections(orders.slice(0, ORDERS_PER_PAGE).map((order) => `• ${ownOrderLine(order)}`)),
     orders.length > ORDERS_PER_PAGE &&
       section(
         `… and ${orders.length - ORDERS_PER_PAGE} more. See all with ${code('/domain orders pending')}.`,

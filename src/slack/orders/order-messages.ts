@@ -3,8 +3,8 @@ import { findSilentPeople, listRequesters } from '../../approvals/approvers.ts';
 import { type Briefing, loadBriefing } from '../../approvals/briefing.ts';
 import {
   buildDefaultRequirement,
-  findDeciders,
   getRequestedRequirements,
+  listDecidingRequirements,
 } from '../../approvals/requirements.ts';
 import { MINUTE_MS } from '../../lib/duration.ts';
 import type { BudgetOverrun } from '../../money/budget.ts';
@@ -25,16 +25,16 @@ import {
   remindPeople,
   toNotifiedPeople,
 } from '../approvals/reach-approvers.ts';
-import { sendFiles, sendProgress } from '../bulk/bulk-messages.ts';
+import { sendProgress, shareFiles } from '../bulk/bulk-messages.ts';
 import type { CardLocation, SlackContext } from '../context.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
 import { isDirectMessage } from '../kit/mrkdwn.ts';
-import { isAnnouncedInForce, mandateReply } from '../mandates/mandate.view.ts';
-import { waitsForDayMessage } from '../mandates/mandate-day.ts';
+import { isReportedByInForceMessage, mandateReply } from '../mandates/mandate.view.ts';
+import { mustWaitForDayMessage } from '../mandates/mandate-day.ts';
 import { isWaitingOnlyForAdmin, overBudgetReply } from '../money/budget.view.ts';
 import { repricedReply } from '../money/price.view.ts';
 import {
-  directMessagePlace,
+  createDirectMessagePlace,
   type NotificationPlanner,
   ONCE,
   type SendNotification,
@@ -42,7 +42,7 @@ import {
 } from '../outbound/notify.ts';
 import { dropMentions } from '../outbound/plain-names.ts';
 import { type CardBriefing, directMessageHint, orderCard, type UndoOffer } from './card.view.ts';
-import { logDiffersNotice } from './log-differs.view.ts';
+import { logMismatchNotice } from './log-differs.view.ts';
 import { type NotifiedPeople, notifiedText } from './order.view.ts';
 import {
   buildMetadata,
@@ -51,7 +51,7 @@ import {
   type PlannedThread,
   type Thread,
 } from './order-posts.ts';
-import { findChangedStatement, statementChangedNotice } from './statement-changed.view.ts';
+import { findChangedStatementParts, statementChangedNotice } from './statement-changed.view.ts';
 import { orderReply, startWithTitle } from './thread.view.ts';
 
 export function createOrderPlanner(context: SlackContext): NotificationPlanner {
@@ -61,10 +61,10 @@ export function createOrderPlanner(context: SlackContext): NotificationPlanner {
     if (repeatAt !== undefined) return { repeatAt, isDeferred: true };
     const loaded = await context.orders.store.loadWithHistory(claim.id, 'system');
     if (loaded === undefined || !wasRequested(loaded.history)) return undefined;
-    if (waitsForDayMessage(loaded.order))
+    if (mustWaitForDayMessage(loaded.order))
       return { repeatAt: new Date(now().getTime() + DAY_MESSAGE_CHECK_MS), isDeferred: true };
     recordUpdate(loaded.order, now());
-    const posted = currentMessages(claim);
+    const posted = getPostedMessages(claim);
     const sendAndRecord: SendNotification = async (wanted) => {
       const result = await send(wanted);
       if (result.message !== undefined) posted.set(wanted.purpose, result.message);
@@ -79,7 +79,7 @@ export function createOrderPlanner(context: SlackContext): NotificationPlanner {
 /** How often mandate orders check for the daily message, in whose thread their cards are posted. */
 const DAY_MESSAGE_CHECK_MS = 5 * MINUTE_MS;
 
-export function currentMessages({ notifications }: ClaimedSubject): Map<string, PostedMessage> {
+export function getPostedMessages({ notifications }: ClaimedSubject): Map<string, PostedMessage> {
   return new Map(
     notifications.flatMap(({ purpose, message }) =>
       message === undefined ? [] : [[purpose, message] as const],
@@ -177,11 +177,11 @@ async function sendOrderMessages(context: SlackContext, orderWithSend: PlannedOr
   const buildReply = (entry: OrderLogEntry) =>
     overBudgetReply(entry, otherAdmins) ??
     mandateReply(order, entry) ??
-    (isAnnouncedInForce(order, entry)
+    (isReportedByInForceMessage(order, entry)
       ? undefined
       : orderReply(order, entry, approvers, briefing.now, notifiedByVersion.get(entry.version))) ??
     repricedReply(entry, history);
-  if (await sendReplies(context, plannedThread, buildReply)) await sendFiles(context, plannedThread);
+  if (await sendReplies(context, plannedThread, buildReply)) await shareFiles(context, plannedThread);
   await notifyAdminsOfMismatches(context, plannedThread);
 }
 
@@ -192,7 +192,11 @@ async function createQuietSend(
   { decision }: Briefing,
 ): Promise<SendNotification> {
   const settings = await savedSettings();
-  const requestedRequirements = findDeciders(getRequestedRequirements(order, settings), settings, order);
+  const requestedRequirements = listDecidingRequirements(
+    getRequestedRequirements(order, settings),
+    settings,
+    order,
+  );
   const requirements = [...requestedRequirements, ...(decision?.requirements.list ?? [])];
   const silentPeople = new Set(await findSilentPeople(directory, requirements));
   for (const requester of listRequesters(order)) silentPeople.delete(requester);
@@ -237,14 +241,14 @@ async function notifyAdminsOfMismatches(context: SlackContext, planned: PlannedT
       metadata: buildMetadata(order),
     });
   };
-  const changedParts = findChangedStatement(order);
+  const changedParts = findChangedStatementParts(order);
   if (changedParts !== undefined)
     await notifyAdmins('statement_changed', () => statementChangedNotice(order, changedParts));
   const differences = findSigningDifferences(order);
   if (differences !== undefined) await notifyAdmins('not_signed', () => notSignedNotice(order, differences));
   const contradiction = planned.history.find(({ kind }) => kind === 'contradicted');
   if (contradiction !== undefined)
-    await notifyAdmins('contradicted', () => logDiffersNotice(order, contradiction));
+    await notifyAdmins('contradicted', () => logMismatchNotice(order, contradiction));
 }
 
 async function sendDirectMessages(
@@ -264,7 +268,7 @@ async function sendDirectMessages(
       message,
       purpose: `notice:${topic}:${userId}`,
       version: ONCE,
-      places: [directMessagePlace(directory, userId)],
+      places: [createDirectMessagePlace(directory, userId)],
       metadata: buildMetadata(order),
     });
     results.push({ userId, state });
@@ -283,7 +287,7 @@ function planFirstCard(
   return {
     ...wanted,
     purpose: CARD_PURPOSE,
-    places: [async () => ({ channelId, threadTs }), directMessagePlace(directory, requesterId)],
+    places: [async () => ({ channelId, threadTs }), createDirectMessagePlace(directory, requesterId)],
     message: (place) => {
       // The hint about inviting the bot is shown only on the first card.
       const needsHint = place > 0 && !posted.has(CARD_PURPOSE);
@@ -318,7 +322,7 @@ async function recordShownOverruns(
   overruns: readonly BudgetOverrun[] | undefined,
 ): Promise<void> {
   if (overruns !== undefined && !isDeepStrictEqual(overruns, order.shownExcess))
-    await orders.store.recordShownExcess(order.id, overruns);
+    await orders.store.recordShownOverruns(order.id, overruns);
 }
 
 /** The people named in an order's messages, and the channel for a copy of the card. */
@@ -368,8 +372,8 @@ async function sendReplies(
       version: ONCE,
       occurredAt,
       places: [
-        isForOwner ? directMessagePlace(directory, getAccountOwner(order)) : async () => thread,
-        directMessagePlace(directory, order.requesterId),
+        isForOwner ? createDirectMessagePlace(directory, getAccountOwner(order)) : async () => thread,
+        createDirectMessagePlace(directory, order.requesterId),
       ],
       message: () => startWithTitle(order, reply),
       metadata: buildMetadata({ ...order, state: entry.state }),
@@ -392,7 +396,7 @@ async function findUndoOffer(
   const [item, ...others] = order.items;
   const deadline = item && findUndoDeadline(order, item);
   if (deadline === undefined || deadline <= now || others.length > 0) return undefined;
-  const previous = await names.impacts.loadFormerNameServers(order);
+  const previous = await names.impacts.loadPreviousNameServers(order);
   return previous.kind === 'same' ? undefined : { until: deadline, previous };
 }
 

@@ -21,7 +21,7 @@ import type { OrderLogEntry } from '../../orders/order-events.ts';
 import type { NextStep } from '../../orders/order-task.ts';
 import type { StoredEvidence } from '../../orders/record-finding.ts';
 import { findTask } from '../../orders/tasks.ts';
-import { acceptsClicks, needsSignatures } from '../../policy/policy.ts';
+import { acceptsUnsignedApprovals, needsSignatures } from '../../policy/policy.ts';
 import { formatDomainName } from '../../zones/names.ts';
 import { findZoneProfile } from '../../zones/rules.ts';
 import {
@@ -29,15 +29,15 @@ import {
   capitalize,
   code,
   count,
-  day,
   escapeExceptCode,
   escapeText,
-  joinFirst,
+  formatLocalTime,
+  formatUtcDate,
+  joinAtMost,
   joinWords,
   mention,
   mentionAnyApprover,
   mentionApprover,
-  moment,
   quote,
   table,
   truncateMarkup,
@@ -113,7 +113,8 @@ export function itemStateText(order: Order, item: OrderItem): string {
 export function nextStepTexts(order: Order, item: OrderItem): string[] {
   if (item.state !== 'SUCCEEDED' || item.answeredAt === undefined) return [];
   const lock = findTask(order.task).findTransferLock(item.name);
-  const dayAfter = (days: number) => day(new Date((item.answeredAt?.getTime() ?? 0) + days * DAY_MS));
+  const dayAfter = (days: number) =>
+    formatUtcDate(new Date((item.answeredAt?.getTime() ?? 0) + days * DAY_MS));
   const { nextStep } = findTask(order.task);
   const step =
     nextStep !== undefined && isOnlyAccepted(order, 'SUCCEEDED')
@@ -126,7 +127,7 @@ export function nextStepTexts(order: Order, item: OrderItem): string[] {
 export function newExpiryTexts({ task, items }: Order): string[] {
   const [item, ...others] = items;
   const expiry = task !== 'renew' || others.length > 0 ? undefined : findExpiry(item?.result?.data);
-  return expiry === undefined ? [] : [day(expiry)];
+  return expiry === undefined ? [] : [formatUtcDate(expiry)];
 }
 
 /** IDNs are shown in Unicode and in ASCII. */
@@ -231,7 +232,7 @@ interface EventReason {
 const MAX_APPROVERS = 12;
 
 export function approverList(approvers: readonly string[]): string {
-  return approvers.length === 0 ? 'an approver' : joinFirst(approvers.map(mentionApprover), MAX_APPROVERS);
+  return approvers.length === 0 ? 'an approver' : joinAtMost(approvers.map(mentionApprover), MAX_APPROVERS);
 }
 
 /** For example, `@Bob or a member of @team`. Completes “1 approval from …”. */
@@ -293,7 +294,7 @@ function formatSummary({
 }
 
 /** The bot's own sentence, unless it is redundant, and then the service's text. */
-export function resultText({ state, attempts, result }: OrderItem): string[] {
+export function resultLines({ state, attempts, result }: OrderItem): string[] {
   if (result === undefined) return [];
   const answerText = dropMissing([
     result.code !== undefined && code(result.code),
@@ -323,7 +324,7 @@ export function briefResult(item: OrderItem): string {
     text !== undefined && text !== '' && `“${quote(text, MAX_RESPONSE_LENGTH)}”`,
   ]).join(' ');
   return response === '' || item.state === 'UNKNOWN'
-    ? truncateMarkup(resultText(item)[0] ?? '', MAX_RESPONSE_LENGTH)
+    ? truncateMarkup(resultLines(item)[0] ?? '', MAX_RESPONSE_LENGTH)
     : response;
 }
 
@@ -367,7 +368,7 @@ export function decisionButtons(order: Order, isFullyShown: boolean): Button[] {
 
 /** The Approve button next to Sign, for people whose approval needs no signature. */
 export function unsignedApproveButton(order: Order): Button | undefined {
-  const isMixed = needsSignatures(order.requirements) && acceptsClicks(order.requirements);
+  const isMixed = needsSignatures(order.requirements) && acceptsUnsignedApprovals(order.requirements);
   return isMixed ? orderButton(order, 'order_approve', 'Approve') : undefined;
 }
 
@@ -408,7 +409,7 @@ export function sentLines(order: Order): string[] {
         ? 'no client transaction ID (XML)'
         : `client transaction ID ${code(ctid)}`;
       const prefix = order.items.length > 1 ? `${escapeText(itemName(order, name))}: ` : '';
-      const sentText = sentAt === undefined ? '' : `, sent ${moment(sentAt)}`;
+      const sentText = sentAt === undefined ? '' : `, sent ${formatLocalTime(sentAt)}`;
       return `${prefix === '' ? capitalize(transactionText) : `${prefix}${transactionText}`}${sentText}`;
     }),
     hiddenCount > 0 && `The audit log has ${hiddenCount} more.`,
@@ -424,7 +425,7 @@ export function hintLines(order: Order): string[] {
     if (hint === undefined) return [];
     const prefix = order.items.length > 1 ? `${escapeText(itemName(order, name))}: ` : '';
     return [
-      `• ${prefix}${escapeExceptCode(recordFindingText(hint.seen))} Source: ${code(hint.source)}, ${moment(new Date(hint.seenAt))}.`,
+      `• ${prefix}${escapeExceptCode(recordFindingText(hint.seen))} Source: ${code(hint.source)}, ${formatLocalTime(new Date(hint.seenAt))}.`,
     ];
   });
   if (hints.length === 0) return [];
@@ -450,16 +451,17 @@ function shortStateText(order: Order): string {
 }
 
 export function orderLine(order: Order): string {
-  return `${stateIcon(order)} ${code(order.id)} *${escapeText(orderTitle(order))}*: ${shortStateText(order)}, requested by ${mention(order.requesterId)} ${moment(order.createdAt)}`;
+  return `${stateIcon(order)} ${code(order.id)} *${escapeText(orderTitle(order))}*: ${shortStateText(order)}, requested by ${mention(order.requesterId)} ${formatLocalTime(order.createdAt)}`;
 }
 
 /** For a person's own orders. */
 export function ownOrderLine(order: Order): string {
   const { state, expiresAt } = order;
-  const deadlineText = state === 'PENDING' && expiresAt !== undefined ? ` · until ${moment(expiresAt)}` : '';
+  const deadlineText =
+    state === 'PENDING' && expiresAt !== undefined ? ` · until ${formatLocalTime(expiresAt)}` : '';
   const sendTime = findUpcomingTime(order);
   const separator = isWaitingForChosenTime(order) ? ' for' : ' · scheduled for';
-  const timeText = sendTime === undefined ? '' : `${separator} ${moment(sendTime)}`;
+  const timeText = sendTime === undefined ? '' : `${separator} ${formatLocalTime(sendTime)}`;
   return `${stateIcon(order)} ${code(order.id)} *${escapeText(orderTitle(order))}*: ${shortStateText(order)}${timeText}${deadlineText}`;
 }
 

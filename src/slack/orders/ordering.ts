@@ -10,7 +10,7 @@ import type { CommandCall, Interaction } from '../feature.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
 import type { FormOrigin } from '../kit/form.ts';
 import { isDirectMessage } from '../kit/mrkdwn.ts';
-import { requestedMessage, unsupportedText } from './asking.view.ts';
+import { requestedText, unsupportedText } from './asking.view.ts';
 import { buildOutcomeReply } from './order-reply.ts';
 import { refusalText } from './refusal.view.ts';
 
@@ -28,7 +28,7 @@ interface RequestedOrder {
   readonly bulk?: BulkRequest;
 }
 
-export async function requestFromInteraction(
+export async function requestOrderFromInteraction(
   interaction: Interaction,
   { channelId, threadTs }: FormOrigin,
   { secret, sendAt, ...request }: RequestedOrder,
@@ -51,12 +51,12 @@ async function readSendTime({ context, person }: Interaction, text: string | und
 }
 
 /** Requests the order of a form, which may be a retry of an earlier order. */
-export async function requestFromForm(
+export async function requestOrderFromForm(
   interaction: Interaction,
   origin: FormOrigin,
   request: RequestedOrder,
 ): Promise<RetryOutcome> {
-  if (origin.retryOf === undefined) return requestFromInteraction(interaction, origin, request);
+  if (origin.retryOf === undefined) return requestOrderFromInteraction(interaction, origin, request);
   const { task: _, secret, sendAt, ...changes } = request;
   const { deliveryId } = interaction;
   const account = await interaction.loadOrderAccount();
@@ -104,7 +104,7 @@ export async function checkPolicy(
   return rules.length === 0 ? undefined : textMessage(refusalText({ code: 'policy_refuses', rules }));
 }
 
-export async function requestFromCommand(
+export async function requestOrderFromCommand(
   call: CommandCall,
   task: OrderTaskName,
   input: unknown,
@@ -112,8 +112,8 @@ export async function requestFromCommand(
   const refusal = await checkAccount(call, task);
   if (refusal !== undefined) return call.respond(refusal);
   const { channelId, reason, sendAt } = call;
-  const outcome = await requestFromInteraction(call, { channelId }, { task, input, reason, sendAt });
+  const outcome = await requestOrderFromInteraction(call, { channelId }, { task, input, reason, sendAt });
   const message = await buildOutcomeReply(call, outcome);
   if (message !== undefined) await call.respond(message);
-  else if (outcome.kind === 'accepted') await call.respondIfLate(requestedMessage(outcome.order));
+  else if (outcome.kind === 'accepted') await call.respondIfLate(requestedText(outcome.order));
 }

@@ -14,14 +14,14 @@ import {
   isAdmin,
   toViewer,
 } from '../feature.ts';
-import { actions, hasAction, lines, type Message, message, sectionFields } from '../kit/blocks.ts';
-import { type PageRequest, pageActions, slicePage } from '../kit/pages.ts';
+import { actions, hasAction, lineSections, type Message, message, sectionFields } from '../kit/blocks.ts';
+import { createPageActions, type PageRequest, slicePage } from '../kit/pages.ts';
 import { answerButtons, answerSections } from './answer.view.ts';
 import { orderCard, orderFields, parseCardBlockId } from './card.view.ts';
 import { itemName, receiptButton } from './order.view.ts';
 import {
-  buildNameList,
-  LISTS,
+  buildNameListTexts,
+  LIST_TEXTS,
   noSuchOrderText,
   ORDER_ID_MISSING,
   ORDERS_PER_PAGE,
@@ -63,17 +63,17 @@ function parseOrderFilter(
 } {
   switch (word.toLowerCase()) {
     case '':
-      return { filter: {}, ...LISTS.latest };
+      return { filter: {}, ...LIST_TEXTS.latest };
     case 'pending':
-      return { filter: { states: ['PENDING'] }, ...LISTS.pending };
+      return { filter: { states: ['PENDING'] }, ...LIST_TEXTS.pending };
     case 'review':
-      return { filter: { isReviewOpen: true }, ...LISTS.review };
+      return { filter: { isReviewOpen: true }, ...LIST_TEXTS.review };
     case 'mine':
-      return { filter: { requesterId: userId }, ...LISTS.mine };
+      return { filter: { requesterId: userId }, ...LIST_TEXTS.mine };
     default: {
       const parsed = parseDomainName(word);
       const name = parsed.ok ? parsed.value.ascii : word;
-      return { filter: { name }, ...buildNameList(name) };
+      return { filter: { name }, ...buildNameListTexts(name) };
     }
   }
 }
@@ -105,7 +105,9 @@ async function runOrder(call: CommandCall): Promise<void> {
       ...blocks,
       ...sectionFields(orderFields(order, briefing)),
       // The answers to a bulk order are in the result file in the thread.
-      ...(order.bulk === undefined ? lines(answerSections(order, (name) => itemName(order, name))) : []),
+      ...(order.bulk === undefined
+        ? lineSections(answerSections(order, (name) => itemName(order, name)))
+        : []),
       ...actions(
         `data_${order.id}`,
         dropMissing([
@@ -134,7 +136,7 @@ export const orders = {
       run: runOrder,
     },
   ],
-  actions: pageActions('orders', async (call: ActionCall, request) =>
+  actions: createPageActions('orders', async (call: ActionCall, request) =>
     call.respond(await buildOrdersPage(call, request), { replace: true }),
   ),
 } as const satisfies Feature;

@@ -1,5 +1,5 @@
 import type { StoredEvidence } from '../../orders/record-finding.ts';
-import { day, joinFirst } from '../kit/mrkdwn.ts';
+import { formatUtcDate, joinAtMost } from '../kit/mrkdwn.ts';
 
 /* Describes what the public registry records show about a request. */
 
@@ -61,7 +61,7 @@ const OTHER_CAUSE_TEXTS = {
 
 /** Formats a registry's timestamp as a UTC date. */
 function formatDay(timestamp: string): string {
-  return day(new Date(timestamp));
+  return formatUtcDate(new Date(timestamp));
 }
 
 function nameServersText(evidence: {
@@ -71,13 +71,13 @@ function nameServersText(evidence: {
   if (evidence.areRequested) return 'the requested nameservers';
   return evidence.nameServers.length === 0
     ? 'no nameservers'
-    : `other nameservers: ${joinFirst(evidence.nameServers, MAX_LISTED_VALUES)}`;
+    : `other nameservers: ${joinAtMost(evidence.nameServers, MAX_LISTED_VALUES)}`;
 }
 
 function statusesText({ statuses }: { readonly statuses: readonly string[] }): string {
   return statuses.length === 0
     ? 'no status'
-    : `the status ${joinFirst(
+    : `the status ${joinAtMost(
         statuses.map((status) => `“${status}”`),
         MAX_LISTED_VALUES,
       )}`;

@@ -28,7 +28,7 @@ const TARGET_DISPLAY: FieldDisplay = {
 };
 
 /** The choice determines the interface, and with it the fields. */
-const CHOICE_DISPLAY = { dispatches: true, isRequired: true };
+const CHOICE_DISPLAY = { refreshesForm: true, isRequired: true };
 
 /** Offers all types and modes in “Redirect” of the service's API documentation. */
 function buildFieldsSchema({ json, xml }: AvailableInterfaces): z.ZodObject {

@@ -2,7 +2,7 @@ import type { OrderEvent, OrderState } from '../../orders/order.ts';
 import type { ApproverRight, Refusal } from '../../orders/refusal.ts';
 import type { ScheduleIssue } from '../../orders/schedule.ts';
 import { getUtcDay } from '../../zones/calendar-day.ts';
-import { missingLines, ruleNames } from '../approvals/decision.view.ts';
+import { missingApprovalLines, ruleNames } from '../approvals/decision.view.ts';
 import { formatDay } from '../expiry/expiry.view.ts';
 import { joinWithOr, mentionApprover } from '../kit/mrkdwn.ts';
 import { overBudgetText } from '../money/budget.view.ts';
@@ -209,7 +209,7 @@ export function refusalText(refusal: Refusal): string {
     case 'excess_unseen':
       return `${overBudgetText(refusal.exceeded)} The card didn’t say so when you clicked the button; it will in a moment. Check it, and approve again if it’s still right.`;
     case 'approvals_missing':
-      return `This order can’t resume with its current approvals: it now also needs ${missingLines(refusal).join('; ')}. Approvers also have to click *Resume*.`;
+      return `This order can’t resume with its current approvals: it now also needs ${missingApprovalLines(refusal).join('; ')}. Approvers also have to click *Resume*.`;
     case 'not_failed':
       return `Only failed orders can be retried. This order ${STATE_PREDICATES[refusal.state]}. ${refusal.state === 'UNKNOWN' ? NEXT_STEPS.UNKNOWN : 'Request it again with `/domain`.'}`;
     case 'retry_over':

@@ -14,7 +14,7 @@ const PART_TEXTS: Readonly<Record<StatementPart, string>> = {
   time: 'the time',
 };
 
-export function findChangedStatement({ items }: Order): readonly StatementPart[] | undefined {
+export function findChangedStatementParts({ items }: Order): readonly StatementPart[] | undefined {
   for (const { result } of items) {
     const summary = result?.summary;
     if (typeof summary === 'object' && summary.code === 'statement_changed') return summary.parts;

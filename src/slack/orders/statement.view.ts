@@ -8,7 +8,15 @@ import type {
 } from '../../orders/statement-shape.ts';
 import { findTask } from '../../orders/tasks.ts';
 import { formatDay } from '../expiry/expiry.view.ts';
-import { type AnyBlock, count, escapeText, moment, section, visibleText, wholeLines } from '../kit/blocks.ts';
+import {
+  type AnyBlock,
+  count,
+  escapeText,
+  formatLocalTime,
+  section,
+  visibleText,
+  wholeLineSections,
+} from '../kit/blocks.ts';
 import { itemName } from './order.view.ts';
 
 /*
@@ -165,11 +173,11 @@ const UNREADABLE = 'This can’t be shown, because it no longer matches the requ
 
 /** For example, `Will be sent Sun 6 Dec, 02:00`. */
 export function timeText(sendTime: Date): string {
-  return `Will be sent ${moment(sendTime)}`;
+  return `Will be sent ${formatLocalTime(sendTime)}`;
 }
 
 const formatSendTime = ({ notBefore }: Pick<Statement, 'notBefore'>) =>
-  notBefore && moment(new Date(notBefore));
+  notBefore && formatLocalTime(new Date(notBefore));
 
 function timeFields(statement: Pick<Statement, 'notBefore'>, order: Order): (readonly [string, string])[] {
   const time = formatSendTime(statement);
@@ -271,7 +279,7 @@ export function statementPages(
   if (statement === undefined) return [[section(UNREADABLE)]];
   const pages: SectionBlock[][] = [];
   let remaining = 0;
-  for (const block of wholeLines([
+  for (const block of wholeLineSections([
     headText(statement, order),
     ...statement.items.map((item) => statementItemText(statement, item)),
     ...appendix,

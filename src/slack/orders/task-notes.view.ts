@@ -11,7 +11,7 @@ export function formatTaskNote(note: TaskNote): string {
     case 'zone_not_documented':
       return 'I don’t know this zone’s rules. I checked only the general DNS rules; the service checks the rest.';
     case 'premium_names':
-      return note.words;
+      return note.text;
     case 'processed_manually':
       return 'It’s processed by hand, so it can take a while.';
     case 'contacts_need_email':

@@ -11,7 +11,7 @@ import {
   findLastProgress,
   findValidApprovers,
   hasPolicyRule,
-  missingLines,
+  missingApprovalLines,
 } from '../approvals/decision.view.ts';
 import { emergencyReply, signedOffReply } from '../approvals/emergency.view.ts';
 import { isMixed, pausedReply, tallyText } from '../bulk/bulk.view.ts';
@@ -24,12 +24,12 @@ import {
   count,
   escapeExceptCode,
   escapeText,
-  joinFirst,
-  lines,
+  formatLocalTime,
+  joinAtMost,
+  lineSections,
   type Message,
   mention,
   message,
-  moment,
   moreMenu,
   quote,
   removeMarkup,
@@ -38,7 +38,7 @@ import {
   truncateMarkup,
 } from '../kit/blocks.ts';
 import { BUTTON_ROW_LINES, countPhoneLines, cutToLines, fitLines, MAX_LINES } from '../kit/phone.ts';
-import { isAnnouncedInForce } from '../mandates/mandate.view.ts';
+import { isReportedByInForceMessage } from '../mandates/mandate.view.ts';
 import { formatList } from '../names/facts.view.ts';
 import { answerButtons, otherObjectLines } from './answer.view.ts';
 import {
@@ -62,7 +62,7 @@ import {
   orderTitle,
   reasonSuffix,
   resolveButtons,
-  resultText,
+  resultLines,
   retryButtons,
   STATES,
   usesXml,
@@ -280,7 +280,7 @@ function approvedReply(order: Order, event: HistoryEventOf<'approved'>): Message
     lapsedApprovals.userIds.length === 0 ? '' : ` ${formatLapsed(lapsedApprovals)}: ${remedy}.`;
   const neededText =
     progress !== undefined && hasPolicyRule(progress.requirements)
-      ? `Still needed: ${missingLines(progress).join('; ')}.`
+      ? `Still needed: ${missingApprovalLines(progress).join('; ')}.`
       : `${count(missingCount, 'more approval')} ${missingCount === 1 ? 'is' : 'are'} needed.`;
   const stricterText =
     progress?.isStricter === true ? ' The requirements have become stricter since it was requested.' : '';
@@ -404,7 +404,7 @@ function lostReply(
   const lead = `${title}: my database lost the record of a sent request.`;
   return message(lead, [
     section(`:rotating_light: ${mention(order.requesterId)}, ${approverList(approvers)}: ${lead}`),
-    ...lines(resultText(item)),
+    ...lineSections(resultLines(item)),
     section(
       outcome === 'FAILED'
         ? 'That request wasn’t carried out. Check with the domain service before you request it again.'
@@ -536,7 +536,7 @@ function summaryLines(order: Order, approvers: readonly string[]): string[] {
       ? [settlementHint(order, approvers), ...groups]
       : dropMissing([registrantNote(order), ...groups, ...fileLines]);
   }
-  const [first, ...more] = resultText(item);
+  const [first, ...more] = resultLines(item);
   const isUnknown = order.state === 'UNKNOWN';
   const detailLines = [...more, ...otherObjectLines(item)].map((line) =>
     cutToLines(line, MAX_SERVICE_PHONE_LINES),
@@ -584,7 +584,7 @@ export function outcomeGroupLines(order: Order, maxNames: number): string[] {
       .sort((a, b) => b.length - a.length)
       .flatMap((group) => {
         const [first] = group;
-        const names = joinFirst(
+        const names = joinAtMost(
           group.map(({ name }) => escapeText(itemName(order, name))),
           maxNames,
         );
@@ -662,7 +662,7 @@ export function orderHistory(
   history: readonly OrderLogEntry[],
 ): SectionBlock[] {
   const allLines = history
-    .filter((entry) => !isAnnouncedInForce({ task, state: entry.state }, entry))
+    .filter((entry) => !isReportedByInForceMessage({ task, state: entry.state }, entry))
     .map((entry) => historyLine(task, entry));
   let remaining = MAX_HISTORY_LENGTH;
   const newestLines = allLines.reverse().filter((line) => {
@@ -670,7 +670,7 @@ export function orderHistory(
     return remaining >= 0;
   });
   const hiddenCount = allLines.length - newestLines.length;
-  return lines([
+  return lineSections([
     '*History*',
     ...(hiddenCount === 0 ? [] : [`${count(hiddenCount, 'earlier event')} not shown`]),
     ...newestLines.reverse(),
@@ -700,5 +700,5 @@ function historyLine(task: Order['task'], entry: OrderLogEntry): string {
     reasons && `(${reopenReasonText(reasons)})`,
     retryReason && `(${escapeText(retryReasonText(retryReason))})`,
   ].filter(Boolean);
-  return `${moment(entry.at)}: ${eventWords(entry)}${actorText}${details.length === 0 ? '' : ` ${details.join(' ')}`}`;
+  return `${formatLocalTime(entry.at)}: ${eventWords(entry)}${actorText}${details.length === 0 ? '' : ` ${details.join(' ')}`}`;
 }

@@ -2,7 +2,7 @@ import { Agent } from 'undici';
 import { exchange, HttpExchangeError, type HttpResponse } from '../../http/exchange.ts';
 import type { Secret } from '../../service/secret.ts';
 import { isOnHost } from './response-url.ts';
-import { rateLimitError, retryWhenRateLimited, SlackApiError } from './web.ts';
+import { createRateLimitError, retryWhenRateLimited, SlackApiError } from './web.ts';
 
 /**
  * Reads an attached file.
@@ -47,7 +47,7 @@ export function createFileReader(token: Secret, apiUrl: string | undefined, maxB
       throw new SlackApiError('unreachable', 'file download', { cause });
     });
     const { status, headers, body } = response;
-    if (status === 429) throw rateLimitError('file download', headers['retry-after']);
+    if (status === 429) throw createRateLimitError('file download', headers['retry-after']);
     if (status === 404 || status === 410)
       throw new SlackApiError('refused', 'file download', { code: 'file_deleted' });
     if ((status >= 300 && status < 400) || status === 401 || status === 403) throw createMissingScopeError();

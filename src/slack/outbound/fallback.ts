@@ -4,7 +4,7 @@ import {
   blocksToText,
   hasNewBlocks,
   LIMITS,
-  lines,
+  lineSections,
   type Message,
   replaceNewBlocks,
   truncateMarkup,
@@ -15,7 +15,7 @@ import { mayBeBlockError, SlackApiError } from './web.ts';
 function toTextWithButtons(blocks: readonly AnyBlock[]): AnyBlock[] {
   const isButtonRow = ({ type }: AnyBlock) => type === 'actions';
   return [
-    ...lines(blocksToText(blocks.filter((block) => !isButtonRow(block)))),
+    ...lineSections(blocksToText(blocks.filter((block) => !isButtonRow(block)))),
     ...blocks.filter(isButtonRow),
   ];
 }
@@ -25,7 +25,7 @@ function replaceRefusedBlocks(blocks: readonly AnyBlock[], refusal: unknown): An
   const refusedIndexes = new Set(refusal instanceof SlackApiError ? refusal.refusedBlocks : []);
   if (refusedIndexes.size === 0) return undefined;
   return blocks.flatMap((block, index) =>
-    refusedIndexes.has(index) ? lines(blocksToText([block])) : [block],
+    refusedIndexes.has(index) ? lineSections(blocksToText([block])) : [block],
   );
 }
 
@@ -76,7 +76,7 @@ export function sendViewWithFallback<T>(
 ): Promise<T> {
   return tryVersions<readonly AnyBlock[], T>(blocks, send, [
     ...createBlockFallbacks(blocks),
-    () => lines(blocksToText(blocks)),
+    () => lineSections(blocksToText(blocks)),
   ]);
 }
 

@@ -51,7 +51,7 @@ export interface WantedNotification {
 /** The version of messages that are never updated. */
 export const ONCE = 'once';
 
-export function directMessagePlace(directory: SlackDirectory, userId: string) {
+export function createDirectMessagePlace(directory: SlackDirectory, userId: string) {
   return async () => ({ channelId: await directory.openDirectMessage(userId) });
 }
 
@@ -146,8 +146,10 @@ function toPassOutcome(pass: Pass, planned: PlanOutcome | undefined): PassOutcom
 async function syncMessage(pass: Pass, wanted: WantedNotification): Promise<SentNotification> {
   const sent = pass.sentByPurpose.get(wanted.purpose);
   const postedMessage = sent?.message;
-  if (sent?.shows === formatStoredVersion(wanted))
-    return sent.refused === undefined ? { state: 'current', message: postedMessage } : { state: 'refused' };
+  if (sent?.shownVersion === formatStoredVersion(wanted))
+    return sent.refusalCode === undefined
+      ? { state: 'current', message: postedMessage }
+      : { state: 'refused' };
   if (sent?.dueAt !== undefined && !hasPassed(sent.dueAt, pass.now()))
     return reportPending(pass, sent.dueAt, postedMessage);
   if (sent !== undefined && postedMessage !== undefined)
@@ -162,7 +164,7 @@ async function updateNotification(
   pass: Pass,
   wanted: WantedNotification,
   postedMessage: PostedMessage,
-  { shows, contentHash }: Notification,
+  { shownVersion, contentHash }: Notification,
 ): Promise<SentNotification> {
   const { claim, notifications, web, now, log } = pass;
   const { purpose, occurredAt, metadata } = wanted;
@@ -181,13 +183,17 @@ async function updateNotification(
     if (!cannotUpdate(error, occurredAt, now())) return postponeMessage(pass, purpose, error, postedMessage);
     log.warn({ err: error, ...buildSubjectField(claim), purpose }, 'a message can no longer be updated');
     const isMessageGone = error.code !== undefined && GONE_CODES.has(error.code);
-    if (isMessageGone || wanted.repostKey === undefined || parseRepostKey(shows) !== wanted.repostKey) {
+    if (
+      isMessageGone ||
+      wanted.repostKey === undefined ||
+      parseRepostKey(shownVersion) !== wanted.repostKey
+    ) {
       await notifications.retire(claim, purpose);
       pass.sentByPurpose.delete(purpose);
       return postNotification(pass, wanted);
     }
   }
-  pass.updated.push({ purpose, shows: formatStoredVersion(wanted), contentHash: shownHash });
+  pass.updated.push({ purpose, shownVersion: formatStoredVersion(wanted), contentHash: shownHash });
   return { state: 'current', message: postedMessage };
 }
 
@@ -224,7 +230,11 @@ async function postNotification(pass: Pass, wanted: WantedNotification): Promise
     return postponeMessage(pass, purpose, refusal ?? new Error('no place is known'), undefined);
   if (refusal !== undefined) {
     const code = refusal.code ?? refusal.kind;
-    await notifications.markMessageRefused(claim, { purpose, shows: formatStoredVersion(wanted), code });
+    await notifications.markMessageRefused(claim, {
+      purpose,
+      shownVersion: formatStoredVersion(wanted),
+      code,
+    });
   }
   return { state: 'refused' };
 }
@@ -244,7 +254,7 @@ async function recordPosted(
   contentHash: string | undefined,
 ): Promise<PostedMessage> {
   const { purpose } = wanted;
-  const details = { shows: formatStoredVersion(wanted), contentHash, ...postedMessage };
+  const details = { shownVersion: formatStoredVersion(wanted), contentHash, ...postedMessage };
   if (!(await notifications.recordPosted(claim, { purpose, ...details })))
     await notifications.recordPosted(claim, { purpose: `${purpose}:${postedMessage.ts}`, ...details });
   return postedMessage;

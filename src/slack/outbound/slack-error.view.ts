@@ -36,7 +36,7 @@ export function formatSlackError(
 }
 
 /** Says why a listed approver can't be looked up. Plain text. */
-export function approverErrorText(id: string, error: SlackApiError): string {
+export function formatApproverError(id: string, error: SlackApiError): string {
   if (UNKNOWN_ID_CODES.has(error.code ?? '')) return `Slack doesn’t know ${id}. Copy the ID again.`;
   const { cause, remedy } = formatSlackError(error);
   return `I can’t look up ${id}. ${cause} ${remedy}`;
@@ -65,7 +65,7 @@ function describeRefusal(code: string): { readonly cause: string; readonly remed
 }
 
 /** Says why the bot can't post reminders and what to do. */
-export function reminderChannelErrorText(code: string): string {
+export function formatReminderChannelError(code: string): string {
   const refusal = describeRefusal(code);
   if (refusal?.remedy === CHOOSE_ANOTHER)
     return `${refusal.cause}. ${CHOOSE_ANOTHER} with \`/domain settings\`.`;
@@ -77,7 +77,7 @@ export function reminderChannelErrorText(code: string): string {
 }
 
 /** Says why the bot can't post in the chosen channel. Plain text. */
-export function channelErrorText(error: SlackApiError): string {
+export function formatChannelError(error: SlackApiError): string {
   const code = error.code ?? '';
   const refusal = describeRefusal(code);
   if (refusal !== undefined) {

@@ -8,8 +8,8 @@ import { Agent } from 'undici';
 import { z } from 'zod';
 import { exchange } from '../../http/exchange.ts';
 import {
+  createRateLimitError,
   okResponseSchema,
-  rateLimitError,
   retryWhenRateLimited,
   SlackApiError,
   type SlackWeb,
@@ -93,6 +93,6 @@ async function sendBytes(url: string, path: string, size: number): Promise<void>
   ).catch((cause: unknown) => {
     throw new SlackApiError('unreachable', 'file upload', { cause });
   });
-  if (status === 429) throw rateLimitError('file upload', headers['retry-after']);
+  if (status === 429) throw createRateLimitError('file upload', headers['retry-after']);
   if (status !== 200) throw new SlackApiError('refused', 'file upload', { code: `http_${status}` });
 }

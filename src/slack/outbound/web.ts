@@ -85,7 +85,10 @@ export function findRetryAfter(error: unknown): number | undefined {
 }
 
 /** Creates the error for a 429 from a URL that isn't an API method. */
-export function rateLimitError(method: string, retryAfter: string | string[] | undefined): SlackApiError {
+export function createRateLimitError(
+  method: string,
+  retryAfter: string | string[] | undefined,
+): SlackApiError {
   return new SlackApiError('rate_limited', method, {
     retryAfterMs: parseRetryAfter(retryAfter, Date.now()) ?? 1_000,
   });
@@ -172,7 +175,7 @@ const SILENT_LOGGER: Logger = {
 };
 
 /** Turns off the client's own retries, which would last 30 minutes, and its queue after a 429. */
-export function webClientOptions(apiUrl: string | undefined) {
+export function createWebClientOptions(apiUrl: string | undefined) {
   return {
     ...(apiUrl === undefined ? {} : { slackApiUrl: apiUrl }),
     fetch: requireJson(createFetch(TIMEOUT_MS)),
@@ -211,7 +214,7 @@ export function createSlackWeb(
   onOutcome: (method: string, outcome: string) => void = () => undefined,
   pacer: Pacer = createPacer(),
 ): SlackWeb {
-  const client = new WebClient(token.reveal(), webClientOptions(apiUrl));
+  const client = new WebClient(token.reveal(), createWebClientOptions(apiUrl));
   return {
     async call(method, args, schema, urgency = 'urgent') {
       const channel = typeof args['channel'] === 'string' ? args['channel'] : undefined;

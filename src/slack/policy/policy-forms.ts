@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ORDER_TASK_NAMES } from '../../orders/order.ts';
 import { findTask } from '../../orders/tasks.ts';
 import type { PolicyRule } from '../../policy/policy.ts';
-import { type PolicyIssue, parseRules, ruleToText } from '../../policy/rule-text.ts';
+import { type PolicyIssue, parseRules, serializeRule } from '../../policy/rule-text.ts';
 import {
   fillStartingPoint,
   getStartingPoint,
@@ -37,7 +37,7 @@ import {
   replacePickers,
   splitPeople,
 } from '../settings/people-fields.ts';
-import { DRAFT, NOTES, ROLE_LABELS, savedNote, startIntro } from './policy.view.ts';
+import { DRAFT_TEXTS, NOTES, ROLE_LABELS, savedNote, startingPointIntro } from './policy.view.ts';
 import { formIssueText, policyIssueSentence, policyIssueText } from './policy-issue.view.ts';
 import { PEOPLE_FIELDS, ruleSentence } from './policy-rule.view.ts';
 import { buildPolicyMessage, editDraft, getPageOffset, loadDraftRules } from './policy-shown.ts';
@@ -137,7 +137,7 @@ function toRuleText(input: z.output<typeof ruleSchema>) {
 
 function toRuleValues(rule: PolicyRule, currency: string): FormValues {
   return {
-    ...ruleToText(rule, currency),
+    ...serializeRule(rule, currency),
     ...splitPeople('by', 'by_groups', rule.by),
     ...splitPeople('approvers', 'approver_groups', rule.approvers),
     ...splitPeople('silent', 'silent_groups', rule.silent),
@@ -147,7 +147,7 @@ function toRuleValues(rule: PolicyRule, currency: string): FormValues {
 
 /** The subject of the form: a hash of the rule's content, then its name. */
 export function getRuleSubject(rule: PolicyRule): string {
-  return `${fingerprint(ruleToText(rule, ''))} ${rule.name}`;
+  return `${fingerprint(serializeRule(rule, ''))} ${rule.name}`;
 }
 
 function collectErrors(issues: readonly PolicyIssue[]): FieldErrors {
@@ -160,7 +160,7 @@ function readRule(
   otherRules: readonly PolicyRule[],
   currency: string,
 ): { readonly rule: PolicyRule } | { readonly errors: FieldErrors } {
-  const texts = [...otherRules.map((rule) => ruleToText(rule, currency)), toRuleText(input)];
+  const texts = [...otherRules.map((rule) => serializeRule(rule, currency)), toRuleText(input)];
   const parsed = parseRules(texts, { tasks: [...ORDER_TASK_NAMES], currency });
   const rule = parsed.ok ? parsed.rules.at(-1) : undefined;
   if (rule !== undefined) return { rule };
@@ -169,7 +169,9 @@ function readRule(
   if (ownIssues.length > 0) return { errors: collectErrors(ownIssues) };
   const [otherIssue] = issues;
   return {
-    errors: { rule_name: otherIssue === undefined ? DRAFT.unreadable : policyIssueSentence(otherIssue) },
+    errors: {
+      rule_name: otherIssue === undefined ? DRAFT_TEXTS.unreadable : policyIssueSentence(otherIssue),
+    },
   };
 }
 
@@ -179,7 +181,7 @@ export const ruleForm = createListForm({
   customizeFields: (fields, values, { context }) => addGroupOptions(context, fields, values),
   find: async (interaction: Interaction, subject: string) =>
     (await loadDraftRules(interaction)).rules.find((rule) => getRuleSubject(rule) === subject),
-  values: (existing, { context }) =>
+  buildValues: (existing, { context }) =>
     existing === undefined
       ? { break_glass: 'false', signed: 'false' }
       : toRuleValues(existing, context.currency),
@@ -187,10 +189,10 @@ export const ruleForm = createListForm({
     const currentSentence = existing && ruleSentence(existing, await context.directory.findLocale(person.id));
     return [
       ...(currentSentence === undefined ? [] : [section(currentSentence)]),
-      contextBlock(DRAFT.ruleIntro(context.currency)),
+      contextBlock(DRAFT_TEXTS.ruleIntro(context.currency)),
     ];
   },
-  goneErrors: { rule_name: DRAFT.ruleGone },
+  notFoundErrors: { rule_name: DRAFT_TEXTS.ruleGone },
 
   async save(call: SubmissionCall, input, existing): Promise<SubmissionResult> {
     let index = 0;
@@ -198,7 +200,8 @@ export const ruleForm = createListForm({
       const match = rules.find(
         (rule) => existing !== undefined && getRuleSubject(rule) === getRuleSubject(existing),
       );
-      if (existing !== undefined && match === undefined) return { problem: { rule_name: DRAFT.ruleGone } };
+      if (existing !== undefined && match === undefined)
+        return { problem: { rule_name: DRAFT_TEXTS.ruleGone } };
       const otherRules = rules.filter((rule) => rule !== match);
       const parsed = readRule(input, otherRules, call.context.currency);
       if ('errors' in parsed) return { problem: parsed.errors };
@@ -215,7 +218,7 @@ export const ruleForm = createListForm({
 
 /** For {@link plainRuleForm}. */
 export function toPlainRuleValues(rule: PolicyRule | undefined, currency: string): FormValues {
-  const values = rule === undefined ? {} : ruleToText(rule, currency);
+  const values = rule === undefined ? {} : serializeRule(rule, currency);
   return Object.fromEntries(
     Object.entries(values).map(([field, value]) => [
       field,
@@ -235,7 +238,7 @@ async function replaceDraft(
   const { context, person, origin } = call;
   const [, revision = ''] = /^\S* (.*)$/.exec(origin.subject ?? '') ?? [];
   const saved = await context.policies.saveDraft(rules, revision, person.id, context.now());
-  if (saved === undefined) return { errors: { [field]: DRAFT.changedMeanwhile } };
+  if (saved === undefined) return { errors: { [field]: DRAFT_TEXTS.changedMeanwhile } };
   context.log.info({ by: person.id, revision: saved.revision }, 'draft of the policy replaced');
   return { reply: await buildPolicyMessage(call, { note: NOTES.replaced }) };
 }
@@ -272,7 +275,7 @@ export const yamlForm: FormFeature<'policy_import'> = {
     return {
       origin: { ...origin, subject: origin.subject ?? `yaml ${revision}` },
       values: { ...(isShort ? { rules: text } : {}), ...values },
-      intro: [contextBlock(isShort ? DRAFT.fileIntro : DRAFT.tooLong)],
+      intro: [contextBlock(isShort ? DRAFT_TEXTS.fileIntro : DRAFT_TEXTS.tooLong)],
     };
   },
 
@@ -326,7 +329,7 @@ function readRoles(roles: readonly Role[], values: FormValues) {
   const emptyRoles = roles.filter((role) => people[role]?.length === 0);
   return emptyRoles.length === 0
     ? { people }
-    : { errors: joinErrors(emptyRoles.map((role) => [role, DRAFT.nobodyHasRole])) };
+    : { errors: joinErrors(emptyRoles.map((role) => [role, DRAFT_TEXTS.nobodyHasRole])) };
 }
 
 export const startForm: FormFeature<'policy_start'> = {
@@ -341,7 +344,7 @@ export const startForm: FormFeature<'policy_start'> = {
     return {
       form: { ...START_FORM, fields },
       origin: { ...origin, subject: `${startingPoint.name} ${revision}` },
-      intro: startIntro(startingPoint, rules.length > 0),
+      intro: startingPointIntro(startingPoint, rules.length > 0),
     };
   },
 

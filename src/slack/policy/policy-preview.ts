@@ -1,18 +1,18 @@
 import { isTeamAccount } from '../../accounts/account.ts';
-import { evaluateWithEnvironment, toEvaluationInput, toFactOrder } from '../../approvals/requirements.ts';
+import { evaluateWithEnvironment, toEvaluationInput, toPolicyQuery } from '../../approvals/requirements.ts';
 import { DAY_MS } from '../../lib/duration.ts';
 import { mapAmountsByName } from '../../money/order-cost.ts';
 import { ORDER_TASK_NAMES, type OrderTaskName } from '../../orders/order.ts';
 import { findTask } from '../../orders/tasks.ts';
 import type { EffectivePolicy, Policy } from '../../policy/policy.ts';
-import { type PastOrder, replay } from '../../policy/replay.ts';
-import { type FactOrder, loadRuleFacts } from '../../policy/rule-facts.ts';
+import { comparePastOrders, type PastOrder } from '../../policy/replay.ts';
+import { loadRuleFacts, type PolicyQuery } from '../../policy/rule-facts.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import { charterNotice } from '../approvals/signing/charter.view.ts';
 import type { SlackContext } from '../context.ts';
 import { type CommandCall, isAdmin } from '../feature.ts';
 import { count, escapeText, textMessage } from '../kit/blocks.ts';
-import { csvFile } from '../kit/csv-file.ts';
+import { formatCsvFile } from '../kit/csv-file.ts';
 import { findNearest } from '../kit/parse.ts';
 import { formatZoneIssue } from '../names/zone-issue.view.ts';
 import { orderTitle } from '../orders/order.view.ts';
@@ -35,7 +35,7 @@ const MAX_DAYS = 365;
 /** A replay holds its orders in memory. If there are more, it uses only the newest. */
 const MAX_PAST_ORDERS = 20_000;
 
-type ParsedRequest = { readonly order: FactOrder<OrderTaskName> } | { readonly problem: string };
+type ParsedRequest = { readonly order: PolicyQuery<OrderTaskName> } | { readonly problem: string };
 
 /** The id or mention of a person. */
 const PERSON_PATTERN = /^(?:<@)?([UW][A-Z0-9]{2,})(?:\|[^<>]*)?>?$/;
@@ -69,7 +69,7 @@ function parseNames(task: OrderTaskName, words: readonly string[], requesterId: 
     const names = nameWords.flatMap((word) => findNames({ [nameField]: word }));
     return names.length < nameWords.length
       ? { problem: POLICY_TEST.unreadable(nameWords.join(' ')) }
-      : { order: toFactOrder({ ...request, names }) };
+      : { order: toPolicyQuery({ ...request, names }) };
   }
   if (nameWords.length === 0) return { problem: POLICY_TEST.missingName };
   const names: string[] = [];
@@ -78,7 +78,7 @@ function parseNames(task: OrderTaskName, words: readonly string[], requesterId: 
     if (!name.ok) return { problem: escapeText(formatZoneIssue(name.issue)) };
     names.push(name.value.ascii);
   }
-  return { order: toFactOrder({ ...request, names: [...new Set(names)] }) };
+  return { order: toPolicyQuery({ ...request, names: [...new Set(names)] }) };
 }
 
 /** The policy that would be in force if the rules were published. */
@@ -129,12 +129,12 @@ export async function runReplay(call: CommandCall, words: readonly string[]): Pr
     () => replayOrders(context, days, draft.rules),
   );
   await call.respond(policyReplayMessage(view));
-  if (!needsFile(view.changed)) return;
+  if (!needsFile(view.changedRows)) return;
   await call.respond(
     await sendFile(call, {
-      text: await csvFile([REPLAY_COLUMNS, ...view.changed.map(replayCells)]),
+      text: await formatCsvFile([REPLAY_COLUMNS, ...view.changedRows.map(replayCells)]),
       filename: `domain-steward-policy-replay-${days}-days.csv`,
-      description: `The list of ${count(view.changed.length, 'order')} with different requirements under the draft`,
+      description: `The list of ${count(view.changedRows.length, 'order')} with different requirements under the draft`,
     }),
   );
 }
@@ -159,14 +159,14 @@ async function replayOrders(
     membersByGroup.set(groupId, members);
     return members;
   };
-  const pastOrders: PastOrder<FactOrder<OrderTaskName>>[] = [];
+  const pastOrders: PastOrder<PolicyQuery<OrderTaskName>>[] = [];
   const rowsById = new Map<string, Pick<ReplayRow, 'title' | 'requester' | 'requestedAt'>>();
   let isTruncated = false;
   for await (const logged of context.events.read(from, new Date(to.getTime() + 1))) {
     if ('event' in logged || logged.entry.kind !== 'requested') continue;
     const { order, entry } = logged;
     const { id, requesterId } = order;
-    const request = toFactOrder(toEvaluationInput(order));
+    const request = toPolicyQuery(toEvaluationInput(order));
     const loadPrices = async () => mapAmountsByName(entry.price);
     const sources = { directory: { listGroupMembers }, ruleFacts: { ...ruleFacts, loadPrices } };
     const facts = await loadRuleFacts(sources, [...published.rules, ...rules], request);
@@ -178,13 +178,13 @@ async function replayOrders(
       isTruncated = true;
     }
   }
-  const result = replay(
+  const result = comparePastOrders(
     ({ order, facts }) => evaluateWithEnvironment(draft, settings, order, facts).requirements,
     pastOrders,
   );
-  const changed = result.changed.flatMap((changedOrder): ReplayRow[] => {
+  const changed = result.changedOrders.flatMap((changedOrder): ReplayRow[] => {
     const row = rowsById.get(changedOrder.orderId);
-    return row === undefined ? [] : [{ changed: changedOrder, ...row }];
+    return row === undefined ? [] : [{ order: changedOrder, ...row }];
   });
-  return { days, replay: result, changed: changed.reverse(), isTruncated, notice: charterNotice(draft) };
+  return { days, replay: result, changedRows: changed.reverse(), isTruncated, notice: charterNotice(draft) };
 }

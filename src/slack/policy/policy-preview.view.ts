@@ -2,11 +2,11 @@ import { dropMissing } from '../../lib/collections.ts';
 import type { OrderCost } from '../../money/prices.ts';
 import type { OrderTaskName } from '../../orders/order.ts';
 import type {
-  Condition,
   DecidingRule,
   NameEvaluation,
   PolicyEvaluation,
   Requirements,
+  RuleCondition,
   SkippedRule,
   UnknownFact,
 } from '../../policy/evaluate.ts';
@@ -19,8 +19,8 @@ import {
   context,
   count,
   escapeText,
-  joinFirst,
-  lines,
+  joinAtMost,
+  lineSections,
   type Message,
   mention,
   mentionApprover,
@@ -30,7 +30,7 @@ import {
 } from '../kit/blocks.ts';
 import { formatCost } from '../money/price.view.ts';
 import { itemName } from '../orders/order.view.ts';
-import { neededText, referenceText, taskNoun } from './policy-rule.view.ts';
+import { neededApprovalsText, referenceText, taskNoun } from './policy-rule.view.ts';
 
 export interface TestedRequest {
   readonly task: OrderTaskName;
@@ -53,7 +53,7 @@ const MAX_SKIPPED_RULES = 40;
 const MAX_SKIPPED_RULES_PER_NAME = 3;
 const MAX_SHOWN_ORDERS = 12;
 
-const MISMATCH_TEXTS: Readonly<Record<Condition, string>> = {
+const MISMATCH_TEXTS: Readonly<Record<RuleCondition, string>> = {
   tasks: 'doesn’t apply to this task',
   by: 'doesn’t apply to this requester',
   over: 'applies only to larger amounts',
@@ -68,7 +68,7 @@ function requirementsText({ outcome, list, refusedBy }: Requirements, isPlural: 
     case 'refuse':
       return `${isPlural ? 'are' : 'is'} *refused* by ${refusedBy.map(referenceText).join(' and ')}`;
     case 'approve':
-      return `${verb} ${list.map(({ needed, approvers }) => `*${neededText(needed, approvers)}*`).join(' and ')}`;
+      return `${verb} ${list.map(({ needed, approvers }) => `*${neededApprovalsText(needed, approvers)}*`).join(' and ')}`;
   }
 }
 
@@ -84,7 +84,7 @@ function unknownText(unknown: UnknownFact): string {
 }
 
 const unknownsText = (unknowns: readonly UnknownFact[]) =>
-  joinFirst(unknowns.map(unknownText), MAX_SHOWN_UNKNOWNS);
+  joinAtMost(unknowns.map(unknownText), MAX_SHOWN_UNKNOWNS);
 
 function decidingRuleText({ rule, unknowns }: DecidingRule): string {
   const assumption =
@@ -150,7 +150,7 @@ export function policyTestMessage(
       `:mag: ${source}:\n*${requestTitle(tested)}* requested by ${mention(tested.requester)} ${requirementsText(requirements, true)}.`,
     ),
     ...sectionFields([['Price', tested.cost && formatCost(tested.cost, undefined)]]),
-    ...lines(shownNames.flatMap((name) => nameLines(name, names.length === 1, addedRule))),
+    ...lineSections(shownNames.flatMap((name) => nameLines(name, names.length === 1, addedRule))),
     names.length > shownNames.length && context(`${count(names.length - shownNames.length, 'more name')}.`),
     unknowns.length > 0 &&
       context(`I couldn’t find out ${unknownsText(unknowns)}, so I assumed the stricter case.`),
@@ -161,7 +161,7 @@ export function policyTestMessage(
 }
 
 export interface ReplayRow {
-  readonly changed: ReplayedOrder;
+  readonly order: ReplayedOrder;
   /** Plain text. */
   readonly title: string;
   readonly requester: string;
@@ -177,14 +177,14 @@ const CHANGE_TEXTS: Readonly<Record<ReplayChange, string>> = {
 export interface ReplayView {
   readonly days: number;
   readonly replay: Replay;
-  readonly changed: readonly ReplayRow[];
+  readonly changedRows: readonly ReplayRow[];
   /** Only the newest orders were replayed. */
   readonly isTruncated: boolean;
   readonly notice?: string | undefined;
 }
 
 /** Shows the requirements of the draft for past orders. */
-export function policyReplayMessage({ days, replay, changed, isTruncated, notice }: ReplayView): Message {
+export function policyReplayMessage({ days, replay, changedRows, isTruncated, notice }: ReplayView): Message {
   const { total, unchanged, counts } = replay;
   const parts = dropMissing([
     `${counts.stricter} *stricter*`,
@@ -195,20 +195,20 @@ export function policyReplayMessage({ days, replay, changed, isTruncated, notice
     total === 0
       ? 'There were no orders in this period.'
       : `${count(total, 'order')}: ${unchanged} unchanged, ${parts.join(', ')}.`;
-  const shownRows = changed.slice(0, MAX_SHOWN_ORDERS);
+  const shownRows = changedRows.slice(0, MAX_SHOWN_ORDERS);
   return message('Past orders under the draft', [
     notice !== undefined && section(notice),
     section(
       `:rewind: *Orders from the last ${count(days, 'day')} under the draft*, compared with their original requirements\n${summary}`,
     ),
-    ...lines(
+    ...lineSections(
       shownRows.map(
-        ({ changed: { orderId, before, after, change }, title, requester }) =>
+        ({ order: { orderId, before, after, change }, title, requester }) =>
           `• ${code(orderId)} *${escapeText(title)}*, requested by ${mention(requester)}: ${CHANGE_TEXTS[change]}. It ${requirementsText(before, false)}. Under the draft, it ${requirementsText(after, false)}.`,
       ),
     ),
-    changed.length > shownRows.length &&
-      context(`The file has ${count(changed.length - shownRows.length, 'more order')}.`),
+    changedRows.length > shownRows.length &&
+      context(`The file has ${count(changedRows.length - shownRows.length, 'more order')}.`),
     context(
       `I used each order’s price at the time, and today’s groups, tags and settings.${isTruncated ? ' There are too many orders, so I compared only the newest.' : ''}`,
     ),
@@ -231,15 +231,15 @@ export const REPLAY_COLUMNS = [
 ] as const;
 
 /** In the order of {@link REPLAY_COLUMNS}. */
-export function replayCells({ changed, title, requester, requestedAt }: ReplayRow): string[] {
+export function replayCells({ order, title, requester, requestedAt }: ReplayRow): string[] {
   return [
-    changed.orderId,
+    order.orderId,
     requestedAt.toISOString(),
     requester,
     title,
-    changed.change,
-    requirementsCell(changed.before),
-    requirementsCell(changed.after),
+    order.change,
+    requirementsCell(order.before),
+    requirementsCell(order.after),
   ];
 }
 

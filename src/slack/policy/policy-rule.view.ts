@@ -81,7 +81,7 @@ const peopleText = (people: readonly PersonPart[]) =>
   joinFirstParts(people.map(({ id }) => mentionApprover(id)));
 
 /** `approval from @cfo or a member of @finance`, `2 approvals from members of @finance`. */
-export function neededText(needed: number, approvers: readonly string[]): string {
+export function neededApprovalsText(needed: number, approvers: readonly string[]): string {
   const people = mentionAnyApprover(approvers, needed, MAX_ITEMS);
   return needed === 1 ? `approval from ${people}` : `${needed} approvals from ${people}`;
 }
@@ -93,7 +93,7 @@ function decisionText(rule: RuleDescription): string {
     case 'refuse':
       return 'are *refused*';
     case 'approve':
-      return `need *${neededText(
+      return `need *${neededApprovalsText(
         rule.needed,
         rule.approvers.map(({ id }) => id),
       )}*`;
@@ -143,7 +143,7 @@ export function implicitSentences(settings: PolicySettings): string[] {
   const taskList = joinFirstParts(approvalTasks.map(taskNoun));
   return dropMissing([
     approvalTasks.length > 0 &&
-      `*${capitalize(taskList)}* of every name need *${neededText(approvalsRequired, approvers)}*.`,
+      `*${capitalize(taskList)}* of every name need *${neededApprovalsText(approvalsRequired, approvers)}*.`,
     '*Everything else* needs *no approval*.',
   ]);
 }

@@ -4,7 +4,7 @@ import type { PolicyRule } from '../../policy/policy.ts';
 import { charterNotice } from '../approvals/signing/charter.view.ts';
 import { type Interaction, isAdmin } from '../feature.ts';
 import type { Message } from '../kit/blocks.ts';
-import { policyMessage, RULES_ON_PAGE } from './policy.view.ts';
+import { policyMessage, RULES_PER_PAGE } from './policy.view.ts';
 
 export interface PolicyPageOptions {
   readonly offset?: number;
@@ -34,7 +34,7 @@ export async function buildPolicyMessage(
  * @returns the offset of the page with the rule
  */
 export function getPageOffset(index: number): number {
-  return Math.floor(Math.max(0, index) / RULES_ON_PAGE) * RULES_ON_PAGE;
+  return Math.floor(Math.max(0, index) / RULES_PER_PAGE) * RULES_PER_PAGE;
 }
 
 export async function loadDraftRules({ context }: Interaction) {

@@ -3,8 +3,8 @@ import { STARTING_POINTS } from '../../policy/starting-points.ts';
 import { formatPolicyYaml } from '../../policy/yaml.ts';
 import { type ActionCall, type CommandCall, type Feature, toFormOrigin } from '../feature.ts';
 import { formView } from '../kit/form.ts';
-import { pageActions } from '../kit/pages.ts';
-import { createOpenAction, openForm } from '../open-form.ts';
+import { createPageActions } from '../kit/pages.ts';
+import { createOpenFormAction, openForm } from '../open-form.ts';
 import { SlackApiError } from '../outbound/web.ts';
 import { listOtherAdmins } from '../proposals/proposal-notifications.ts';
 import { confirmProposal } from '../proposals/proposals.ts';
@@ -14,7 +14,7 @@ import {
   NOTES,
   parseRuleValue,
   publishedMessage,
-  unknownWordText,
+  unknownSubcommandText,
 } from './policy.view.ts';
 import {
   getRuleSubject,
@@ -39,7 +39,7 @@ async function runPolicy(call: CommandCall): Promise<void> {
     case 'replay':
       return runReplay(call, rest);
     default:
-      return call.respond(unknownWordText(word ?? ''));
+      return call.respond(unknownSubcommandText(word ?? ''));
   }
 }
 
@@ -155,12 +155,12 @@ export const policy = {
     { id: 'policy_edit', run: (call) => openRule(call, parseRuleValue(call.value).name) },
     { id: 'policy_up', run: moveUp },
     { id: 'policy_remove', run: removeRuleFromDraft },
-    ...pageActions('policy', (call: ActionCall, { offset }) => showUpdatedPolicy(call, offset)),
+    ...createPageActions('policy', (call: ActionCall, { offset }) => showUpdatedPolicy(call, offset)),
     { id: 'policy_discard', run: discardDraft },
     { id: 'policy_publish', run: publishDraft },
     { id: 'policy_confirm', run: (call) => confirmProposal(call, ['policy']) },
     { id: 'policy_download', run: downloadPolicy },
-    createOpenAction('policy_upload', yamlForm),
+    createOpenFormAction('policy_upload', yamlForm),
     { id: 'policy_start', run: openStartForm },
   ],
 } as const satisfies Feature;

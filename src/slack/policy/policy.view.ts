@@ -19,24 +19,24 @@ import {
   context,
   count,
   divider,
-  lines,
+  formatLocalTime,
+  lineSections,
   type Message,
   mention,
   menu,
   message,
-  moment,
   quote,
   section,
   truncateMarkup,
 } from '../kit/blocks.ts';
 import { buttonsHint } from '../kit/buttons-hint.view.ts';
-import { pageControls, slicePage } from '../kit/pages.ts';
+import { buildPageControls, slicePage } from '../kit/pages.ts';
 import { confirmersText } from '../proposals/admin-proposal.view.ts';
 import { type ProposalView, proposalActions } from '../proposals/proposal.view.ts';
 import { implicitSentences, ruleChangeLine, ruleSentence } from './policy-rule.view.ts';
 
 /** Each rule needs two blocks. */
-export const RULES_ON_PAGE = 10;
+export const RULES_PER_PAGE = 10;
 /* Maximum lengths of the sentence for a rule, and of the list without buttons, within Slack's limits. */
 const MAX_SENTENCE_LENGTH = 600;
 const MAX_LIST_LENGTH = 4_000;
@@ -84,7 +84,7 @@ export function policyMessage(view: PolicyView): Message {
     view.note !== undefined && section(view.note),
     section(`*Who approves what*\n${inForceText(published, view.notice)}`),
     ...(hasRuleButtons ? ruleRows(rulesInForce, view) : numberedRules(rulesInForce, reader.locale)),
-    ...lines(implicitLines),
+    ...lineSections(implicitLines),
     ...(reader.isAdmin && draft !== undefined ? draftBlocks(draft, view) : []),
     ...(reader.isAdmin ? adminButtons(view) : readerButtons(view)),
     context(
@@ -98,7 +98,7 @@ function inForceText(published: PublishedPolicy | undefined, notice: string | un
     return published === undefined ? notice : `${notice}\nThe latest version is ${published.version}.`;
   if (published === undefined) return 'No rules are in effect yet, so only the settings apply.';
   const { version, publishedBy, confirmedBy, confirmedAt } = published;
-  return `Version ${version} is in force, published by ${mention(publishedBy)}, confirmed by ${mention(confirmedBy)} (${moment(confirmedAt)}).`;
+  return `Version ${version} is in force, published by ${mention(publishedBy)}, confirmed by ${mention(confirmedBy)} (${formatLocalTime(confirmedAt)}).`;
 }
 
 function ruleText(rule: PolicyRule, position: number, locale: string): string {
@@ -117,11 +117,13 @@ function numberedRules(rules: readonly PolicyRule[], locale: string): AnyBlock[]
     return length <= MAX_LIST_LENGTH;
   });
   const left = rows.length - fitting.length;
-  return lines(left === 0 ? fitting : [...fitting, `… and ${count(left, 'more rule')} in the YAML file.`]);
+  return lineSections(
+    left === 0 ? fitting : [...fitting, `… and ${count(left, 'more rule')} in the YAML file.`],
+  );
 }
 
 function ruleRows(rules: readonly PolicyRule[], view: PolicyView): AnyBlock[] {
-  const page = slicePage(rules, view.offset, RULES_ON_PAGE);
+  const page = slicePage(rules, view.offset, RULES_PER_PAGE);
   return page.items.flatMap((rule, index): AnyBlock[] => {
     const position = page.offset + index + 1;
     const value = formatRuleValue(position, rule.name);
@@ -143,11 +145,11 @@ function draftBlocks(draft: PolicyDraft, view: PolicyView): AnyBlock[] {
   const effectText =
     proposal === undefined
       ? 'It takes effect when it’s published and another admin confirms it.'
-      : `Published by ${mention(proposal.proposer)} (${moment(proposal.proposedAt)}). It takes effect when *another admin* clicks Confirm.`;
+      : `Published by ${mention(proposal.proposer)} (${formatLocalTime(proposal.proposedAt)}). It takes effect when *another admin* clicks Confirm.`;
   return [
     divider,
     section(
-      `*The draft*, last changed by ${mention(changedBy)} (${moment(changedAt)}).\n${effectText}${rules.length === 0 ? '\n_It has no rules._' : ''}`,
+      `*The draft*, last changed by ${mention(changedBy)} (${formatLocalTime(changedAt)}).\n${effectText}${rules.length === 0 ? '\n_It has no rules._' : ''}`,
     ),
     ...ruleRows(rules, view),
   ];
@@ -158,7 +160,7 @@ function adminButtons(view: PolicyView): AnyBlock[] {
   const proposal = draft?.proposal;
   const currentRules = draft?.rules ?? published?.rules ?? [];
   return [
-    ...pageControls('policy', slicePage(currentRules, offset, RULES_ON_PAGE), RULES_ON_PAGE),
+    ...buildPageControls('policy', slicePage(currentRules, offset, RULES_PER_PAGE), RULES_PER_PAGE),
     ...(draft === undefined
       ? []
       : proposal === undefined || proposal.proposer === reader.userId
@@ -217,9 +219,9 @@ function differenceLines(
   const changeLines = toLoggedChanges(before, after).map((change) =>
     truncateMarkup(ruleChangeLine(change, after, locale), MAX_SENTENCE_LENGTH),
   );
-  const shownLines = changeLines.slice(0, RULES_ON_PAGE * 2);
+  const shownLines = changeLines.slice(0, RULES_PER_PAGE * 2);
   const left = changeLines.length - shownLines.length;
-  return lines([...shownLines, ...(left === 0 ? [] : [`… and ${count(left, 'more change')}.`])]);
+  return lineSections([...shownLines, ...(left === 0 ? [] : [`… and ${count(left, 'more change')}.`])]);
 }
 
 export function policyProposalView(proposal: ProposalOf<'policy'>): ProposalView {
@@ -293,11 +295,11 @@ export function savedNote(position: number): string {
 export const NOT_PUBLISHED =
   'Nothing was done, because someone changed, discarded or confirmed the draft. Check it with `/domain policy`. A changed draft has to be published again.';
 
-export function unknownWordText(word: string): string {
+export function unknownSubcommandText(word: string): string {
   return `I don’t know ${code(`/domain policy ${word}`)}. \`/domain policy\` shows who approves what, \`/domain policy test renew cafe.rest 2\` tests a request, \`/domain policy replay 90\` tests the draft on past orders.`;
 }
 
-export const DRAFT = {
+export const DRAFT_TEXTS = {
   ruleGone:
     'Nothing was saved, because someone changed or removed this rule in the meantime. Close the form and open the rule again from /domain policy.',
   changedMeanwhile:
@@ -311,7 +313,7 @@ export const DRAFT = {
 } as const;
 
 /** Describes a starting point, above the form for its roles. */
-export function startIntro({ name, rules }: StartingPoint, replacesRules: boolean): KnownBlock[] {
+export function startingPointIntro({ name, rules }: StartingPoint, replacesRules: boolean): KnownBlock[] {
   const replacementNote = replacesRules ? ' This replaces the draft’s current rules.' : '';
   return [
     section(

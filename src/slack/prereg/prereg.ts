@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { ServiceClient } from '../../service/client.ts';
 import { ServiceError } from '../../service/errors.ts';
-import { type AvailableInterfaces, listTaskInterfaces } from '../../service/interfaces.ts';
+import { type AvailableInterfaces, getTaskInterfaces } from '../../service/interfaces.ts';
 import type { Interface } from '../../service/task.ts';
 import {
   PREREG_FILTERS,
@@ -187,7 +187,7 @@ async function loadSearchAccount(call: Interaction): Promise<SearchAccount | und
   const account = await call.loadAccount();
   const client = account === undefined ? undefined : await call.context.accounts.loadClient(account.id);
   if (account === undefined || client === undefined) return undefined;
-  const available = listTaskInterfaces(preregSearch, call.context.orders.listInterfaces(account));
+  const available = getTaskInterfaces(preregSearch, call.context.orders.listInterfaces(account));
   return { accountId: account.id, client, available };
 }
 
@@ -350,14 +350,14 @@ const buildSearchSchema = ({ json, xml }: AvailableInterfaces) =>
       z.enum(['EQUAL', 'like']).optional().catch(undefined),
       {
         hint: 'EQUAL uses JSON, “like” uses XML. EQUAL doesn’t support the wildcards % and *.',
-        dispatches: true,
+        refreshesForm: true,
       },
     ),
     order: choiceField(
       'Sort by',
       Object.fromEntries(SORT_KEYS.map((key) => [key, fieldLabel(key)])),
       z.enum(SORT_KEYS).optional().catch(undefined),
-      { dispatches: true },
+      { refreshesForm: true },
     ),
     order_mode: choiceField('Direction', { asc: 'Ascending' }, unvalidatedTextSchema, {
       hint: 'No other direction is documented.',

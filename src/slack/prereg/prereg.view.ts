@@ -13,9 +13,9 @@ import {
   code,
   context,
   count,
-  day,
   divider,
   escapeText,
+  formatUtcDate,
   LIMITS,
   type Message,
   menu,
@@ -154,12 +154,12 @@ const LOCAL_MOMENT = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(?::\d\d)?$/;
  */
 function momentCell(text: string): string {
   const [, localDay, clock] = LOCAL_MOMENT.exec(text) ?? [];
-  if (localDay !== undefined && isMoment(localDay)) return `${day(new Date(localDay))}, ${clock}`;
+  if (localDay !== undefined && isMoment(localDay)) return `${formatUtcDate(new Date(localDay))}, ${clock}`;
   if (!isMoment(text)) return text;
   const date = new Date(text);
   return text.length === 'YYYY-MM-DD'.length
-    ? day(date)
-    : `${day(date)}, ${date.toISOString().slice(11, 16)} UTC`;
+    ? formatUtcDate(date)
+    : `${formatUtcDate(date)}, ${date.toISOString().slice(11, 16)} UTC`;
 }
 
 /** `ON_HOLD` becomes `on hold`. The values aren't documented. */

@@ -10,7 +10,7 @@ import {
   quote,
   section,
 } from '../kit/blocks.ts';
-import { type Page, pageControls } from '../kit/pages.ts';
+import { buildPageControls, type Page } from '../kit/pages.ts';
 import { formatZoneIssue } from '../names/zone-issue.view.ts';
 
 const LABELS: Readonly<Record<string, string>> = { ownerc: 'owner', adminc: 'admin', techc: 'tech' };
@@ -29,7 +29,7 @@ export function presetList(page: Page<Preset>, canEdit: boolean): Message {
       section(`*${quote(preset.name)}*: ${contentText(preset)}`),
       ...(canEdit ? actions(`preset_${preset.id}`, presetButtons(preset)) : []),
     ]),
-    ...pageControls('presets', page, PRESETS_PER_PAGE),
+    ...buildPageControls('presets', page, PRESETS_PER_PAGE),
     ...(canEdit ? actions('presets', [addButton]) : [context('Approvers and admins can change presets.')]),
   ]);
 }
@@ -70,7 +70,7 @@ export function presetIssueText(issue: PresetIssue): string {
 
 export const CANNOT_EDIT_PRESETS =
   'Only approvers and admins can change presets, because presets set the contacts and nameservers of names. Ask one of them.';
-export const PRESET_GONE = 'This preset no longer exists. Check `/domain presets`.';
+export const PRESET_NOT_FOUND = 'This preset no longer exists. Check `/domain presets`.';
 export const PRESET_NAME_TAKEN = 'Another preset already has this name. Choose another name.';
 export const presetSavedText = (name: string) =>
   `I saved the preset “${quote(name)}”. You can now choose it in forms.`;

@@ -21,8 +21,8 @@ import {
 import { type Message, textMessage } from '../kit/blocks.ts';
 import { createListForm } from '../kit/edited-list.ts';
 import {
+  buildFieldErrors,
   choiceField,
-  errorTexts,
   type FormValues,
   field,
   formView,
@@ -31,14 +31,14 @@ import {
   unvalidatedLinesSchema,
   unvalidatedTextSchema,
 } from '../kit/form.ts';
-import { pageActions, slicePage } from '../kit/pages.ts';
-import { createOpenAction, openForm, renderForm } from '../open-form.ts';
+import { createPageActions, slicePage } from '../kit/pages.ts';
+import { createOpenFormAction, openForm, renderForm } from '../open-form.ts';
 import { FORMS_WITH_PRESETS, NAMESERVERS } from '../orders/domains.ts';
 import { createRefreshAction, updateInClickOrder } from '../refresh-form.ts';
 import {
   CANNOT_EDIT_PRESETS,
-  PRESET_GONE,
   PRESET_NAME_TAKEN,
+  PRESET_NOT_FOUND,
   PRESETS_PER_PAGE,
   presetIssueText,
   presetList,
@@ -65,7 +65,7 @@ const createPresetSchema = (kind: PresetKind) =>
       { contacts: 'Contacts', nameservers: 'Nameservers' },
       unvalidatedTextSchema,
       {
-        dispatches: true,
+        refreshesForm: true,
         isRequired: true,
       },
     ),
@@ -87,11 +87,11 @@ const presetForm: FormFeature<'preset'> = {
     form: { name: 'preset', title: 'Preset', submit: 'Save' },
     createSchema: (existing, values) => createPresetSchema(parseKind(values) ?? existing?.kind ?? 'contacts'),
     find: findPreset,
-    values: (existing) =>
+    buildValues: (existing) =>
       existing === undefined
         ? { kind: 'contacts' }
         : { preset_name: existing.name, kind: existing.kind, ...existing.fields },
-    goneErrors: { preset_name: PRESET_GONE },
+    notFoundErrors: { preset_name: PRESET_NOT_FOUND },
     save: savePreset,
   }),
 };
@@ -114,7 +114,7 @@ async function savePreset(
     PRESET_FIELDS[kind].map((name) => [name, [content[name] ?? []].flat().join('\n')]),
   );
   const parsed = parsePreset({ name: input.preset_name, kind, fields });
-  if (!parsed.ok) return { errors: errorTexts(parsed.issues, presetIssueText) };
+  if (!parsed.ok) return { errors: buildFieldErrors(parsed.issues, presetIssueText) };
   const outcome =
     existing === undefined
       ? await context.presets.add(parsed.preset, person.id, context.now())
@@ -126,7 +126,7 @@ async function savePreset(
     case 'taken':
       return { errors: { preset_name: PRESET_NAME_TAKEN } };
     case 'gone':
-      return { errors: { preset_name: PRESET_GONE } };
+      return { errors: { preset_name: PRESET_NOT_FOUND } };
   }
 }
 
@@ -139,7 +139,7 @@ async function buildPresetsPage(interaction: Interaction, offset: number): Promi
 }
 
 async function openEditForm(call: ActionCall): Promise<void> {
-  if ((await findPreset(call, call.value)) === undefined) return call.respond(PRESET_GONE);
+  if ((await findPreset(call, call.value)) === undefined) return call.respond(PRESET_NOT_FOUND);
   await openForm(call, presetForm, toFormOrigin(call, call.value));
 }
 
@@ -147,7 +147,7 @@ async function deletePreset(call: ActionCall): Promise<void> {
   if (!(await canEditPresets(call))) return call.respond(CANNOT_EDIT_PRESETS);
   const { presets, now, log } = call.context;
   const removed = await presets.remove(call.value, call.person.id, now());
-  if (removed === undefined) return call.respond(PRESET_GONE);
+  if (removed === undefined) return call.respond(PRESET_NOT_FOUND);
   log.info({ by: call.person.id, preset: removed.name }, 'preset deleted');
   await call.respond(await buildPresetsPage(call, 0), { replace: true });
 }
@@ -180,12 +180,12 @@ export const presets = {
   ],
   forms: [presetForm],
   actions: [
-    createOpenAction('preset_add', presetForm),
+    createOpenFormAction('preset_add', presetForm),
     { id: 'preset_edit', run: openEditForm },
     { id: 'preset_delete', run: deletePreset },
     { id: 'preset', run: fillFromPreset },
     createRefreshAction('kind', presetForm),
-    ...pageActions('presets', async (call: ActionCall, { offset }) =>
+    ...createPageActions('presets', async (call: ActionCall, { offset }) =>
       call.respond(await buildPresetsPage(call, offset), { replace: true }),
     ),
   ],

@@ -8,11 +8,11 @@ import {
   code,
   context,
   count,
-  day,
-  lines,
+  formatLocalTime,
+  formatUtcDate,
+  lineSections,
   mention,
   message,
-  moment,
   section,
 } from '../kit/blocks.ts';
 import { buttonsHint } from '../kit/buttons-hint.view.ts';
@@ -43,7 +43,7 @@ function changeLines(change: AdminChange, locale: string): string[] {
 /** `• .rest renew, 1 year from 1 Nov 2026: €18.00 → €9.00`. */
 function editLine({ before, after }: PriceEdit, locale: string): string {
   const productText = ({ zone, task, period, validFrom }: Price) =>
-    `.${zone} ${task}, ${count(period, 'year')} from ${day(new Date(`${validFrom}T00:00:00Z`))}`;
+    `.${zone} ${task}, ${count(period, 'year')} from ${formatUtcDate(new Date(`${validFrom}T00:00:00Z`))}`;
   const amount = (price: Price) => formatAmount(price.amount, locale);
   if (before === undefined) return `• ${productText(after)}: not listed → ${amount(after)}`;
   return formatPriceKey(before) === formatPriceKey(after)
@@ -62,10 +62,10 @@ export function proposalBlocks(
     section(
       `:hourglass_flowing_sand: *${mention(proposer)} wants to change ${kind === 'settings' ? 'the settings' : 'the price list'}.* ${REASONS[kind]}`,
     ),
-    ...lines(changeLines(proposal, locale)),
+    ...lineSections(changeLines(proposal, locale)),
     ...proposalActions(proposal, proposer === userId ? [discard] : [confirm, discard]),
     context(
-      `${expiresAt === undefined ? '' : `Open until ${moment(expiresAt)}. `}Nothing changes until it’s confirmed.`,
+      `${expiresAt === undefined ? '' : `Open until ${formatLocalTime(expiresAt)}. `}Nothing changes until it’s confirmed.`,
     ),
   ];
 }
@@ -79,7 +79,7 @@ export function adminProposalView(proposal: AdminProposal): ProposalView {
     },
     outcome({ locale }) {
       const [title, text] = formatOutcome(proposal);
-      return message(title, [section(text), ...lines(changeLines(proposal, locale))]);
+      return message(title, [section(text), ...lineSections(changeLines(proposal, locale))]);
     },
   };
 }
@@ -115,7 +115,7 @@ export function pendingProposalLines(
   locale: string,
 ): string[] {
   return [
-    `:hourglass_flowing_sand: *Waiting for another admin*, until ${moment(change.expiresAt)}. ${REASONS[change.kind]} Not applied until then:`,
+    `:hourglass_flowing_sand: *Waiting for another admin*, until ${formatLocalTime(change.expiresAt)}. ${REASONS[change.kind]} Not applied until then:`,
     ...changeLines(change, locale),
   ];
 }

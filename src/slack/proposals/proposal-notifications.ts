@@ -4,7 +4,7 @@ import { buildDefaultRequirement } from '../../approvals/requirements.ts';
 import { HOUR_MS } from '../../lib/duration.ts';
 import type { MessagePlace } from '../../outbox/notifications.ts';
 import type { SlackContext } from '../context.ts';
-import { directMessagePlace, type NotificationPlanner } from '../outbound/notify.ts';
+import { createDirectMessagePlace, type NotificationPlanner } from '../outbound/notify.ts';
 import { dropMentions } from '../outbound/plain-names.ts';
 import { buildProposalView } from './views.ts';
 
@@ -67,7 +67,7 @@ export function createProposalPlanner(context: SlackContext): NotificationPlanne
       const places =
         reader === CHANNEL_READER
           ? audience.channels.map((channel) => async () => channel)
-          : [directMessagePlace(directory, reader)];
+          : [createDirectMessagePlace(directory, reader)];
       const message = async () => {
         const locale = reader === CHANNEL_READER ? 'en-US' : await directory.findLocale(userId);
         const proposalReader = { userId, locale, progress };

@@ -1,7 +1,7 @@
 import type { ProposalRefusal } from '../../approvals/proposals/decide-confirmation.ts';
 import type { Proposal, ProposalKind, ProposedChange } from '../../approvals/proposals/proposal.ts';
 import { GUARDED_TAG } from '../../names/portfolio.ts';
-import { APPROVER_SETTINGS, applyChanges, findApproverErrors } from '../approvals/approver-errors.ts';
+import { APPROVER_SETTINGS, applySettingChanges, findApproverErrors } from '../approvals/approver-errors.ts';
 import { offerCharterLink, offerLink } from '../approvals/signing/offer-link.ts';
 import type { SlackContext } from '../context.ts';
 import type { ActionCall, Interaction } from '../feature.ts';
@@ -89,7 +89,7 @@ async function findApproverProblem(
 ): Promise<string | undefined> {
   if (proposal?.kind !== 'settings' || !proposal.payload.some(({ name }) => APPROVER_SETTINGS.has(name)))
     return undefined;
-  const nextSettings = applyChanges(await context.savedSettings(), proposal.payload);
+  const nextSettings = applySettingChanges(await context.savedSettings(), proposal.payload);
   const [error] = Object.values(await findApproverErrors(context, nextSettings));
   return error;
 }

@@ -16,7 +16,7 @@ import { type Finding, formatSummary } from '../../ops/doctor/finding.ts';
 import { findWeakenedSettings, PROTECTED_SETTINGS } from '../../policy/weakening.ts';
 import {
   APPROVER_SETTINGS,
-  applyChanges,
+  applySettingChanges,
   findApproverErrors,
   lookUpPeople,
 } from '../approvals/approver-errors.ts';
@@ -47,7 +47,7 @@ import {
 } from '../kit/form.ts';
 import { openForm, renderForm } from '../open-form.ts';
 import { postMessage } from '../outbound/post-message.ts';
-import { channelErrorText } from '../outbound/slack-error.view.ts';
+import { formatChannelError } from '../outbound/slack-error.view.ts';
 import { SlackApiError } from '../outbound/web.ts';
 import { proposalBlocks } from '../proposals/admin-proposal.view.ts';
 import { confirmProposal, proposeToAdmins, withdrawProposal } from '../proposals/proposals.ts';
@@ -68,7 +68,7 @@ import {
   moreChangesText,
   reminderChannelText,
   SETTING_FIELDS,
-  SETTINGS,
+  SETTINGS_TEXTS,
   settingLines,
   webhookBlocks,
   webhookTestText,
@@ -196,7 +196,7 @@ async function checkChannel(
     return {};
   } catch (error) {
     if (!(error instanceof SlackApiError)) throw error;
-    return { [name]: channelErrorText(error) };
+    return { [name]: formatChannelError(error) };
   }
 }
 
@@ -204,7 +204,7 @@ async function saveSettings(call: SubmissionCall): Promise<SubmissionResult> {
   const { context, person } = call;
   const current = await context.savedSettings();
   if (call.origin.subject !== undefined && call.origin.subject !== fingerprint(formatSettings(current))) {
-    return { errors: { approvers: SETTINGS.formOutdated } };
+    return { errors: { approvers: SETTINGS_TEXTS.formOutdated } };
   }
   const parsed = readSettings(call.values, current);
   if ('errors' in parsed) return parsed;
@@ -216,7 +216,7 @@ async function saveSettings(call: SubmissionCall): Promise<SubmissionResult> {
     after: after[name],
   }));
   const changedNames = new Set(changes.map(({ name }) => name));
-  if (changes.length === 0) return { reply: textMessage(SETTINGS.unchanged) };
+  if (changes.length === 0) return { reply: textMessage(SETTINGS_TEXTS.unchanged) };
   if (changes.some(({ name }) => APPROVER_SETTINGS.has(name))) {
     const errors = await findApproverErrors(context, parsed.settings);
     if (Object.keys(errors).length > 0) return { errors };
@@ -240,16 +240,19 @@ async function saveSettings(call: SubmissionCall): Promise<SubmissionResult> {
   const addsApprovers = weakenedNames.has('approvers') || weakenedNames.has('silent_approvers');
   if (addsApprovers && changedNames.has('approvals_required')) {
     // The current approvers must be enough until the new ones are confirmed.
-    const [error] = Object.values(await findApproverErrors(context, applyChanges(current, immediateChanges)));
+    const [error] = Object.values(
+      await findApproverErrors(context, applySettingChanges(current, immediateChanges)),
+    );
     if (error !== undefined)
-      return { errors: { approvals_required: `${error} ${SETTINGS.confirmApproversFirst}` } };
+      return { errors: { approvals_required: `${error} ${SETTINGS_TEXTS.confirmApproversFirst}` } };
   }
   if (immediateChanges.length > 0) await saveImmediately(call, immediateChanges);
   const proposalLines =
     unconfirmedChanges.length === 0
       ? []
       : await proposeToAdmins(call, { kind: 'settings', payload: unconfirmedChanges });
-  const savedLines = immediateChanges.length === 0 ? [] : [SETTINGS.saved, ...settingLines(immediateChanges)];
+  const savedLines =
+    immediateChanges.length === 0 ? [] : [SETTINGS_TEXTS.saved, ...settingLines(immediateChanges)];
   return { reply: textMessage([...savedLines, ...proposalLines].join('\n')) };
 }
 
@@ -270,7 +273,7 @@ async function setReminderChannel(call: ActionCall): Promise<void> {
   const { context, channelId = '', person } = call;
   const { reminderChannel } = await context.savedSettings();
   if (reminderChannel !== undefined) return call.respond(reminderChannelText(reminderChannel, false));
-  if (!/^[CG]/.test(channelId)) return call.respond(SETTINGS.noChannelHere);
+  if (!/^[CG]/.test(channelId)) return call.respond(SETTINGS_TEXTS.noChannelHere);
   const [error] = Object.values(await checkChannel(context, 'reminder_channel', channelId, person.id));
   if (error !== undefined) return call.respond(error);
   await saveImmediately(call, [{ name: 'reminder_channel', before: '', after: channelId }]);
@@ -307,7 +310,7 @@ const settingsForm: FormFeature<'settings'> = {
       intro: dropMissing([
         notice !== undefined && section(notice),
         section(`Approvers now: ${current.approvers.map(mentionApprover).join(', ')}`),
-        contextBlock(SETTINGS.intro),
+        contextBlock(SETTINGS_TEXTS.intro),
         ...proposals
           .slice(0, MAX_SHOWN_PROPOSALS)
           .flatMap((proposal) => proposalBlocks(proposal, { userId: person.id, locale })),

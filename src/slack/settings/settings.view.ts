@@ -11,7 +11,7 @@ import {
   context,
   count,
   escapeText,
-  lines,
+  lineSections,
   mention,
   mentionApprover,
   section,
@@ -181,7 +181,7 @@ export function reminderChannelText(channelId: string, isNew: boolean): string {
   return `Expiry reminders ${isNew ? 'now' : 'already'} go to ${channelMention(channelId)}. To change that, use \`/domain settings\`.`;
 }
 
-export const SETTINGS = {
+export const SETTINGS_TEXTS = {
   noChannelHere: 'I can send reminders only to a channel. Use `/domain watch` in that channel.',
   intro:
     'These settings override environment variables. Invite me to each channel that you choose: `/invite @Domain Steward`.',
@@ -234,7 +234,7 @@ export function checkView(findings: readonly Finding[], summary: string | undefi
     );
   return noticeView(CHECK_TITLE, [
     section(summary ?? 'I’m checking every setting. This may take a minute. The results appear here.'),
-    ...lines(texts),
+    ...lineSections(texts),
   ]);
 }
 

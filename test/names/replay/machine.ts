@@ -1,17 +1,21 @@
 import { createWatchedDomain } from '../../../src/expiry/newly-watched.ts';
 import type { WatchedDomain } from '../../../src/expiry/ports.ts';
-import { applySuccess } from '../../../src/expiry/update-watch-list.ts';
+import { buildWatchListChange } from '../../../src/expiry/update-watch-list.ts';
 import {
-  type DateDoubt,
+  type UnreliableDateReason,
   updateDatesAfterLookup,
   updateDatesAfterTransfer,
 } from '../../../src/names/dates.ts';
-import { ABSENT, createFact, createUnseenFact, type Observation } from '../../../src/names/facts.ts';
+import { ABSENT, createFact, createUnknownFact, type Observation } from '../../../src/names/facts.ts';
 import { findNewValues, mergeObservation, type NameHistory } from '../../../src/names/history.ts';
 import { type Incident, updateIncidents } from '../../../src/names/incident.ts';
 import { findProofOrHint } from '../../../src/names/order-evidence.ts';
 import type { RegistrySighting } from '../../../src/names/ports.ts';
-import { isUnanswered, type RegistryLookup, readRegistryAnswer } from '../../../src/names/registry-record.ts';
+import {
+  isRetryableProblem,
+  parseRegistryAnswer,
+  type RegistryLookup,
+} from '../../../src/names/registry-record.ts';
 import { explainChanges, type KnownChange, type NameOrder } from '../../../src/names/unexplained-changes.ts';
 import type { Order, OrderItem } from '../../../src/orders/order.ts';
 import type { Evidence } from '../../../src/orders/ports.ts';
@@ -72,7 +76,7 @@ export async function replay({ name, steps }: Sequence): Promise<Replayed> {
     });
     if (update === undefined) return [];
     incident = update.after;
-    const added = update.added.map(
+    const added = update.addedChanges.map(
       ({ kind, fact, before, after }) => `${kind} by ${fact}: ${before.join(' ')} -> ${after.join(' ')}`,
     );
     return [...added, `${update.before === undefined ? 'opened' : 'joined'}: ${incident.state}`];
@@ -82,13 +86,13 @@ export async function replay({ name, steps }: Sequence): Promise<Replayed> {
     switch (step.kind) {
       case 'registry':
         // A name without a record is missing from the parent zone as well.
-        last = readRegistryAnswer(step.answer, name, at, ABSENT);
+        last = parseRegistryAnswer(step.answer, name, at, ABSENT);
         watched = { ...watched, ...updateDatesAfterLookup(watched, last) };
         shown.unshift({ at, seen: findNewValues(history, last) });
         return observe(last, at);
       case 'dns': {
         const servers =
-          step.nameServers === undefined ? createUnseenFact('timeout') : createFact(step.nameServers);
+          step.nameServers === undefined ? createUnknownFact('timeout') : createFact(step.nameServers);
         const ds = step.isSigned ? createFact(['1 13 2 ab']) : createFact([]);
         return observe({ name, at, facts: { nameservers: servers, parent_nameservers: servers, ds } }, at);
       }
@@ -98,7 +102,7 @@ export async function replay({ name, steps }: Sequence): Promise<Replayed> {
         if (item === undefined) throw new Error('an order has an item');
         orders.push(nameOrderOf(order.id, step));
         if (step.isLost) lost = { order, item };
-        else watched = applySuccess(order, item, watched, at)?.after ?? watched;
+        else watched = buildWatchListChange(order, item, watched, at)?.after ?? watched;
         return [];
       }
       case 'date':
@@ -133,10 +137,10 @@ function loadKnown({ expiry, renewed, deletedAt, doubt }: WatchedDomain, inciden
   };
 }
 
-function codeOf(doubt: DateDoubt): string {
+function codeOf(doubt: UnreliableDateReason): string {
   if (doubt.code === 'distrusted') return doubt.distrust.code;
   if (doubt.code !== 'undated') return doubt.code;
-  return isUnanswered(doubt.problem) ? 'unavailable' : 'unreadable';
+  return isRetryableProblem(doubt.problem) ? 'unavailable' : 'unreadable';
 }
 
 function orderOf(name: string, step: Extract<Step, { kind: 'order' }>, n: number): Order {

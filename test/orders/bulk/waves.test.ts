@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { computeWave, findNextItems, findPauseReason } from '../../../src/orders/bulk/waves.ts';
+import { computeWaveNumber, findNextItems, findPauseReason } from '../../../src/orders/bulk/waves.ts';
 import type { Order, OrderEvent } from '../../../src/orders/order.ts';
 import { transition } from '../../../src/orders/state-machine.ts';
 import fc, { runs } from '../../support/properties.ts';
@@ -125,7 +125,8 @@ describe('for any outcomes of concurrent rows', () => {
             if (item === undefined) continue;
             const reason = findPauseReason(order);
             const first = order.items.find(({ state }) => state === 'WAITING' || state === 'SENT');
-            const isOfWave = computeWave(item.n, { waveSize }) === computeWave(first?.n ?? 0, { waveSize });
+            const isOfWave =
+              computeWaveNumber(item.n, { waveSize }) === computeWaveNumber(first?.n ?? 0, { waveSize });
             const result = transition(order, sending(item.n), at);
             expect(result.ok, `row ${item.n}`).toBe(isOfWave && reason === undefined);
             if (!result.ok) continue;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readWhois } from '../../../src/registry/whois/record.ts';
+import { parseWhoisResponse } from '../../../src/registry/whois/record.ts';
 import fc from '../../support/properties.ts';
 
 const NOW = new Date('2026-11-27T12:00:00Z');
@@ -7,7 +7,7 @@ const NOW = new Date('2026-11-27T12:00:00Z');
 /** The day read, the text that isn't readable, or why there is no record. */
 function read(zone: string, lines: string, label = 'Domain Name'): string {
   const name = `cafe.${zone}`;
-  const reading = readWhois(`${label}: ${name}\n${lines}\n`, name, NOW);
+  const reading = parseWhoisResponse(`${label}: ${name}\n${lines}\n`, name, NOW);
   if (reading.kind !== 'record') return reading.kind;
   const { expiry } = reading;
   if (expiry === undefined) return 'not published';
@@ -216,18 +216,20 @@ describe('answers', () => {
     ['of a web server', '<html>hello</html>', 'not_whois'],
     ['that are empty', '', 'not_whois'],
   ])('%s are refused', (_, text, kind) => {
-    expect(readWhois(text, 'cafe.rest', NOW).kind).toBe(kind);
+    expect(parseWhoisResponse(text, 'cafe.rest', NOW).kind).toBe(kind);
   });
 
   test('with several records count only for the name itself', () => {
     const text = 'Domain: other.rest\nexpires: 2026-12-01\n\nDomain: cafe.rest\r\nexpires: 2027-04-03\n';
-    expect(readWhois(text, 'cafe.rest', NOW)).toMatchObject({ expiry: { at: new Date('2027-04-03') } });
+    expect(parseWhoisResponse(text, 'cafe.rest', NOW)).toMatchObject({
+      expiry: { at: new Date('2027-04-03') },
+    });
   });
 
   test('with values on separate lines have dates and the registrar', () => {
     const text =
       '    Domain name:\n        cafe.co.uk\n\n    Registrar:\n        Café Names Ltd [Tag = CAFE]\n        URL: https://cafe.example\n\n    Registered on: 10-Dec-2005\n    Expiry date: 10-Dec-2027\n';
-    expect(readWhois(text, 'cafe.co.uk', NOW)).toEqual({
+    expect(parseWhoisResponse(text, 'cafe.co.uk', NOW)).toEqual({
       kind: 'record',
       created: new Date('2005-12-10'),
       expiry: { kind: 'read', at: new Date('2027-12-10') },
@@ -237,7 +239,7 @@ describe('answers', () => {
 
   test('may use other letter cases', () => {
     const text = 'domain: кафе.рф\npaid-till: 2027-06-30';
-    expect(readWhois(text, 'xn--80akn5b.xn--p1ai', NOW).kind).toBe('record');
+    expect(parseWhoisResponse(text, 'xn--80akn5b.xn--p1ai', NOW).kind).toBe('record');
   });
 
   test.each([
@@ -246,12 +248,12 @@ describe('answers', () => {
     ['of separators', '\u2028'.repeat(20_000)],
     ['of words that come before it', 'error '.repeat(10_000)],
   ])('%s before a limit are parsed fast', (_, text) => {
-    expect(readWhois(`Domain: cafe.rest\n${text}limit of`, 'cafe.rest', NOW).kind).toBe('record');
+    expect(parseWhoisResponse(`Domain: cafe.rest\n${text}limit of`, 'cafe.rest', NOW).kind).toBe('record');
   });
 
   test('with a date full of blanks are parsed fast', () => {
     const text = `Domain: cafe.rest\nexpires: 2027${' '.repeat(60_000)}x`;
-    expect(readWhois(text, 'cafe.rest', NOW)).toMatchObject({ expiry: { kind: 'unreadable' } });
+    expect(parseWhoisResponse(text, 'cafe.rest', NOW)).toMatchObject({ expiry: { kind: 'unreadable' } });
   });
 
   test('any text is parsed without an exception, and never to a day that isn’t in it', () => {
@@ -280,7 +282,7 @@ describe('answers', () => {
     );
     fc.assert(
       fc.property(text, (body) => {
-        const reading = readWhois(`Domain: cafe.hk\n${body}`, 'cafe.hk', NOW);
+        const reading = parseWhoisResponse(`Domain: cafe.hk\n${body}`, 'cafe.hk', NOW);
         if (reading.kind !== 'record' || reading.expiry?.kind !== 'read') return;
         expect(body).toContain(String(reading.expiry.at.getUTCDate()));
       }),

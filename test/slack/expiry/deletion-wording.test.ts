@@ -3,7 +3,7 @@ import { shiftDay } from '../../../src/expiry/days.ts';
 import { findDeadline } from '../../../src/expiry/deadline.ts';
 import type { ListedName } from '../../../src/expiry/expiry.ts';
 import { createWatchedDomain } from '../../../src/expiry/newly-watched.ts';
-import { expiringPage } from '../../../src/slack/expiry/expiring.view.ts';
+import { expiringMessage } from '../../../src/slack/expiry/expiring.view.ts';
 import { visibleText } from '../../../src/slack/kit/blocks.ts';
 import { nameScreen } from '../../../src/slack/names/name.view.ts';
 import { rulesMessage } from '../../../src/slack/names/rules.view.ts';
@@ -58,7 +58,7 @@ function shown(listed: ListedName): Readonly<Record<'name' | 'expiring' | 'rules
   return {
     name: visibleText(nameScreen(screen).blocks),
     expiring: visibleText(
-      expiringPage(page, { days: 90, offset: 0, now: NOW }, () => [], new Map(), {
+      expiringMessage(page, { days: 90, offset: 0, now: NOW }, () => [], new Map(), {
         hasService: true,
         isAtOtherRegistrar: () => false,
       }).blocks,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { toReminder } from '../../../src/expiry/digest.ts';
+import { toWatchedReminder } from '../../../src/expiry/digest.ts';
 import { createWatchedDomain } from '../../../src/expiry/newly-watched.ts';
 import { planReminders } from '../../../src/expiry/plan.ts';
 import type { DigestHead, WatchedDomain } from '../../../src/expiry/ports.ts';
@@ -12,7 +12,7 @@ import {
   digestReply,
   monthsMessage,
 } from '../../../src/slack/expiry/digest.view.ts';
-import { expiringPage } from '../../../src/slack/expiry/expiring.view.ts';
+import { expiringMessage } from '../../../src/slack/expiry/expiring.view.ts';
 import { importReport } from '../../../src/slack/expiry/expiry.view.ts';
 import type { Message } from '../../../src/slack/kit/blocks.ts';
 import { slackContextWith } from '../../support/context.ts';
@@ -40,11 +40,19 @@ function named(name: string, days: number, more: Partial<WatchedDomain> = {}): W
 
 function head(domains: readonly WatchedDomain[], more: Partial<DigestHead> = {}): DigestHead {
   const due = planReminders(
-    domains.flatMap((domain) => toReminder(domain, []) ?? []),
+    domains.flatMap((domain) => toWatchedReminder(domain, []) ?? []),
     OPTIONS,
   );
-  const common = { digestId: 'd1', destination: '', reminders: due, all: due, total: due.length };
-  return { ...common, disputed: [], renewals: new Map(), hasMore: false, undated: 0, uncovered: [], ...more };
+  const common = { digestId: 'd1', destination: '', reminders: due, allDue: due, total: due.length };
+  return {
+    ...common,
+    disputed: [],
+    renewals: new Map(),
+    hasMore: false,
+    undated: 0,
+    uncoveredNames: [],
+    ...more,
+  };
 }
 
 function buttonsOf({ blocks }: Pick<Message, 'blocks'>): string[] {
@@ -121,7 +129,7 @@ describe('a digest of twelve names', () => {
     );
 
   test.each([7, 14, 30, 60])('is short %s days ahead', (days) => {
-    const head = { ...twelve(days), ownerless: { none: 5, ownerLeft: 2 } };
+    const head = { ...twelve(days), ownerless: { withoutOwner: 5, ownerLeft: 2 } };
     expect(phoneLines(blocksOf(digestHead(head, costs).blocks))).toBeLessThanOrEqual(34);
   });
 
@@ -281,7 +289,7 @@ describe('within Slack’s limits', () => {
       deadline: { action: 'renew', phase: 'registered', until: '2027-06-20', daysLeft: 6 } as const,
     }));
     expectMessage(digestList(names, () => [], new Map(), NOW));
-    const page = expiringPage(
+    const page = expiringMessage(
       { names, deleted: 2, dated: 1_000, undated: 3 },
       { days: 90, offset: 20, now: NOW },
       () => [],
@@ -322,13 +330,13 @@ test.each([
 });
 
 test('names that renew without a click are the last line', () => {
-  const last = shown(digestHead(head([named('cafe.rest', 10)], { uncovered: ['cafe.rest'] })))
+  const last = shown(digestHead(head([named('cafe.rest', 10)], { uncoveredNames: ['cafe.rest'] })))
     .trim()
     .split('\n')
     .at(-1);
   expect(last).toContain('No one is handling cafe.rest');
   expect(shown(digestHead(head([named('cafe.rest', 10)])))).not.toContain('Nobody is responsible');
-  const uncovered = head([named('cafe.rest', 10)], { uncovered: ['cafe.rest'] });
+  const uncovered = head([named('cafe.rest', 10)], { uncoveredNames: ['cafe.rest'] });
   const watching = { hasService: false, isAtOtherRegistrar: () => false };
   expect(shown(digestHead(uncovered, undefined, watching)), 'without a service').toContain(
     'No one is handling cafe.rest: no owner.',

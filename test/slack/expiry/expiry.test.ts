@@ -71,7 +71,7 @@ describe('the row Expiry of a card', () => {
     ],
     ['a name without a date', unknown, 'Unknown'],
   ])('of a restore of %s', (_what, name, said) => {
-    expect(formatExpiryChange({ task: 'restore', listed: name })).toBe(said);
+    expect(formatExpiryChange({ task: 'restore', listedName: name })).toBe(said);
   });
 
   test.each([
@@ -94,6 +94,6 @@ describe('the row Expiry of a card', () => {
     ['a name that is free, or soon', listed('none', { deletedAt }), undefined],
     ['a name without a date', unknown, undefined],
   ])('of the creation of %s', (_what, name, said) => {
-    expect(formatExpiryChange({ task: 'create', listed: name })).toBe(said);
+    expect(formatExpiryChange({ task: 'create', listedName: name })).toBe(said);
   });
 });

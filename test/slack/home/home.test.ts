@@ -312,7 +312,7 @@ it('stays within the limits if every part is full and every line long', () => {
     unreadableGroups: ['S0APPROVERS'],
     money: {
       month: '2026-11',
-      spent: { names: 2, unknown: 0, sums: [{ currency: 'EUR', minor: 1_850 }] },
+      spent: { nameCount: 2, unpricedCount: 0, sums: [{ currency: 'EUR', minor: 1_850 }] },
       budgets: [],
       locale: 'en-GB',
     },
@@ -332,7 +332,7 @@ it('the Home tab of a person from another workspace, and while it can’t be loa
 it('spending and budgets are shown to admins, unless there are none', () => {
   const money = {
     month: '2026-11',
-    spent: { names: 2, unknown: 1, sums: [{ currency: 'EUR', minor: 1_850 }] },
+    spent: { nameCount: 2, unpricedCount: 1, sums: [{ currency: 'EUR', minor: 1_850 }] },
     budgets: [
       {
         budget: {
@@ -353,6 +353,6 @@ it('spending and budgets are shown to admins, unless there are none', () => {
     'Spent in November 2026: about 18,50\u00a0€ plus 1 name without a price, for 2 names',
   );
   expect(shown).toContain('names tagged brand, November 2026: 40,00\u00a0€ of 100,00\u00a0€ ████░░░░░░ 40%');
-  const nothing = { ...money, spent: { names: 0, unknown: 0, sums: [] }, budgets: [] };
+  const nothing = { ...money, spent: { nameCount: 0, unpricedCount: 0, sums: [] }, budgets: [] };
   expect(homeBlocks({ ...FULL, money: nothing })).toEqual(homeBlocks(FULL));
 });

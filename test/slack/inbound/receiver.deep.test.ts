@@ -3,7 +3,7 @@ import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createLog, type Log } from '../../../src/lib/log.ts';
 import { Secret } from '../../../src/service/secret.ts';
-import { boltLogger, createReceiver } from '../../../src/slack/inbound/receiver.ts';
+import { createBoltLogger, createReceiver } from '../../../src/slack/inbound/receiver.ts';
 import { until } from '../../support/demo.ts';
 
 let workspace: Workspace;
@@ -111,7 +111,7 @@ describe('the logs of Slack’s library', () => {
     ['a call that is reported by who made it', ['Failed to retrieve a new WSS URL (error: x)'], undefined],
   ])('%s', (_what, parts, line) => {
     const { log, lines } = captured();
-    boltLogger(log).error(...parts);
+    createBoltLogger(log).error(...parts);
     expect(lines()).toEqual(line === undefined ? [] : [expect.objectContaining({ level: 50 })]);
     if (line !== undefined) expect(lines()[0]).toMatchObject(line);
   });

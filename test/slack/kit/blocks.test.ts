@@ -5,7 +5,7 @@ import {
   context,
   hasNewBlocks,
   header,
-  lines,
+  lineSections,
   message,
   monthChart,
   replaceNewBlocks,
@@ -37,7 +37,7 @@ describe('blocks', () => {
             table({ caption: text, columns: ['A', 'B'], rows: list.map((each) => [each, each]) }),
             ...actions('row', buttons),
             context(...list),
-            ...lines(list),
+            ...lineSections(list),
           ]),
         );
       }),

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { csvLine } from '../../../src/slack/kit/csv-file.ts';
+import { formatCsvLine } from '../../../src/slack/kit/csv-file.ts';
 
 it.each([
   [['plain', 'two words', ''], 'plain,two words,'],
@@ -8,5 +8,5 @@ it.each([
   [['\t=1', '\r=1', ' =1', '\u00a0=1', '＝1'], "\"'\t=1\",\"'\r=1\",' =1,'\u00a0=1,'＝1"],
   [['"=1"', 'a=1', 'a;b'], '"""=1""",a=1,"a;b"'],
 ])('%j becomes a line of CSV', (cells, line) => {
-  expect(csvLine(cells)).toBe(`${line}\r\n`);
+  expect(formatCsvLine(cells)).toBe(`${line}\r\n`);
 });

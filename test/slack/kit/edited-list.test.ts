@@ -32,8 +32,8 @@ function listOf(teas: Map<string, Tea>) {
         kind: choiceField('Kind', { green: 'Green', black: 'Black' }, unvalidatedTextSchema),
       }),
     find: async (_call: object, id: string) => teas.get(id),
-    values: (tea) => (tea === undefined ? { cups: '1' } : { name: tea.name, cups: String(tea.cups) }),
-    goneErrors: { name: 'It is drunk.' },
+    buildValues: (tea) => (tea === undefined ? { cups: '1' } : { name: tea.name, cups: String(tea.cups) }),
+    notFoundErrors: { name: 'It is drunk.' },
     async save(_call: { readonly values: FormValues; readonly origin: FormOrigin }, { name, cups }, tea) {
       return { reply: `${tea?.name ?? 'new'} → ${name} ${cups}` };
     },

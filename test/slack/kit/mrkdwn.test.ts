@@ -5,9 +5,9 @@ import {
   count,
   escapeExceptCode,
   escapeText,
+  formatLocalTime,
   mention,
   mentionApprover,
-  moment,
   quote,
   removeMarkup,
   truncate,
@@ -92,7 +92,7 @@ describe('our own texts', () => {
 
   it('have plurals, and times in the reader’s time zone', () => {
     expect([count(1, 'name'), count(2, 'name'), count(0, 'name')]).toEqual(['1 name', '2 names', '0 names']);
-    expect(moment(new Date('2026-11-21T10:00:30Z'))).toBe(
+    expect(formatLocalTime(new Date('2026-11-21T10:00:30Z'))).toBe(
       '<!date^1795255230^{date_short_pretty} {time}|2026-11-21 10:00 UTC>',
     );
   });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { pageActions, pageControls, slicePage } from '../../../src/slack/kit/pages.ts';
+import { buildPageControls, createPageActions, slicePage } from '../../../src/slack/kit/pages.ts';
 import fc from '../../support/properties.ts';
 
 const numbers = (length: number) => Array.from({ length }, (_, n) => n);
@@ -12,7 +12,7 @@ test('turning pages shows every entry once, in both directions', async () => {
       async (total, size) => {
         const all = numbers(total);
         let page = slicePage(all, 0, size);
-        const [next, previous] = pageActions(
+        const [next, previous] = createPageActions(
           'list',
           async (_call: { readonly value: string }, { of, offset }) => {
             expect(of).toBe('mine');
@@ -20,9 +20,9 @@ test('turning pages shows every entry once, in both directions', async () => {
           },
         );
         const press = async (text: string, { run }: typeof next | typeof previous) => {
-          const controls = JSON.stringify(pageControls('list', page, size, 'mine'));
+          const controls = JSON.stringify(buildPageControls('list', page, size, 'mine'));
           if (!controls.includes(text)) return false;
-          const value = pageControls('list', page, size, 'mine')
+          const value = buildPageControls('list', page, size, 'mine')
             .flatMap((block) => (block.type === 'actions' ? block.elements : []))
             .flatMap((each) => (each.type === 'button' && each.text.text === text ? (each.value ?? '') : []));
           await run({ value: value[0] ?? '' });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ListedPrice } from '../../../src/money/ports.ts';
-import { priceList } from '../../../src/slack/money/price.view.ts';
+import { priceListMessage } from '../../../src/slack/money/price.view.ts';
 
 const price = (validFrom: string, given: Partial<ListedPrice> = {}): ListedPrice => ({
   id: validFrom,
@@ -23,7 +23,7 @@ test('the list marks past, valid and future prices, and past ones come last', ()
     price('2026-01-04', { zone: 'cafe' }),
   ];
   const reader = { isAdmin: false, locale: 'en-US', today: '2026-11-22', currency: 'EUR' };
-  const { blocks } = priceList(list, 0, reader);
+  const { blocks } = priceListMessage(list, 0, reader);
   const shown = JSON.stringify(blocks).match(/\b(?:past|current|future)\b/g);
   expect(shown).toEqual(['future', 'current', 'current', 'current', 'current', 'past']);
 });

@@ -3,15 +3,15 @@ import { shiftDay } from '../../../src/expiry/days.ts';
 import type { ListedName } from '../../../src/expiry/expiry.ts';
 import { createWatchedDomain } from '../../../src/expiry/newly-watched.ts';
 import type { WatchedDomain } from '../../../src/expiry/ports.ts';
-import { ASSUMED_EARLIEST, createFact } from '../../../src/names/facts.ts';
+import { createFact, EARLIEST_TIME_MARK } from '../../../src/names/facts.ts';
 import type { ListedIncident } from '../../../src/names/incident.ts';
 import type { IncidentKind } from '../../../src/names/unexplained-changes.ts';
-import { expiringPage } from '../../../src/slack/expiry/expiring.view.ts';
+import { expiringMessage } from '../../../src/slack/expiry/expiring.view.ts';
 import { lapseView } from '../../../src/slack/expiry/lapse.view.ts';
 import type { Message } from '../../../src/slack/kit/blocks.ts';
 import { waitingText } from '../../../src/slack/money/price.view.ts';
 import { type NameScreen, nameScreen } from '../../../src/slack/names/name.view.ts';
-import { namesPage } from '../../../src/slack/names/portfolio.view.ts';
+import { namesMessage } from '../../../src/slack/names/portfolio.view.ts';
 import { buttonsOf as buttonIds, textOf } from '../../support/demo.ts';
 import { phoneLines, unreadable } from '../../support/reading.ts';
 import { blocksOf, expectMessage } from '../kit/limits.ts';
@@ -48,7 +48,7 @@ function read(message: Message): string {
 }
 
 const expiring = (names: readonly ListedName[]) =>
-  expiringPage(
+  expiringMessage(
     { names, deleted: 0, dated: names.length, undated: 0 },
     { days: 90, offset: 0, now: NOW },
     calculateCost,
@@ -111,10 +111,10 @@ test('names: one line per name, two buttons and a menu', () => {
     expires: { day: '20 Jun', daysLeft: 6 },
     renewalPrice: n === 1 ? undefined : renewal.amount,
   }));
-  const page = namesPage({
+  const page = namesMessage({
     hasService: true,
-    ...{ filter: 'zone:rest', state: '{"filter":"zone:rest","offset":0}', total: 50, offset: 0, names },
-    ...{ renewal: { sums: [{ currency: 'EUR', minor: 88_200 }], unknown: 1 }, deletedCount: 0 },
+    ...{ filter: 'zone:rest', actionValue: '{"filter":"zone:rest","offset":0}', total: 50, offset: 0, names },
+    ...{ renewalCost: { sums: [{ currency: 'EUR', minor: 88_200 }], unpricedCount: 1 }, deletedCount: 0 },
     ...{ previous: undefined, next: undefined, locale: 'en-GB' },
   });
   const text = read(page);
@@ -188,14 +188,14 @@ test('name: a date without a time zone is marked as the earliest reading', () =>
     );
   const date = '2027-08-13T10:00:00.000Z';
   expect(withDate([date])).not.toContain('earliest reading');
-  expect(withDate([date, ASSUMED_EARLIEST])).toContain(
+  expect(withDate([date, EARLIEST_TIME_MARK])).toContain(
     'Expires 13 Aug 2027* (in 60 days), or a day later: the registry gives no time zone.',
   );
 });
 
 const incidentOf = (id: number, kind: IncidentKind): ListedIncident => ({
   ...{ id: `i${id}`, name: 'cafe.rest', version: 1, state: 'open', openedAt: NOW, changes: [changeOf(kind)] },
-  ...{ proposed: undefined, explained: undefined, raisedBy: undefined, overAt: undefined },
+  ...{ proposedExplanation: undefined, explanation: undefined, raisedBy: undefined, overAt: undefined },
   channelId: undefined,
 });
 const changeOf = (kind: IncidentKind): ListedIncident['changes'][number] => ({

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { ReportProgress } from '../../../src/names/ports.ts';
-import { reportProgress } from '../../../src/slack/names/names-import.ts';
+import { runWithImportProgress } from '../../../src/slack/names/names-import.ts';
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
@@ -11,7 +11,7 @@ test.each(['Compared', 'Changed'] as const)(
     const told: string[] = [];
     let reach: ReportProgress = () => undefined;
     let end = () => {};
-    const outcome = reportProgress(
+    const outcome = runWithImportProgress(
       async (message) => void told.push(typeof message === 'string' ? message : message.text),
       activity,
       (progress) =>

@@ -27,10 +27,10 @@ describe('the alert about a person who left', () => {
 
 describe('the last line of a digest', () => {
   test.each([
-    [{ none: 0, ownerLeft: 0 }, undefined],
-    [{ none: 1, ownerLeft: 0 }, '1 name without an owner (`/domain names owner:none`)'],
+    [{ withoutOwner: 0, ownerLeft: 0 }, undefined],
+    [{ withoutOwner: 1, ownerLeft: 0 }, '1 name without an owner (`/domain names owner:none`)'],
     [
-      { none: 2, ownerLeft: 3 },
+      { withoutOwner: 2, ownerLeft: 3 },
       '2 names without an owner (`/domain names owner:none`) · 3 names whose owner has left (`owner:left`)',
     ],
   ])('counts %j', (counts, text) => {

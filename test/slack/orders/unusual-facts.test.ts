@@ -125,7 +125,7 @@ const CASES: readonly Case[] = [
   [
     'expiry_change',
     renewal(),
-    { expiryChange: { task: 'renew', listed: undefined, renewedUntil: undefined } },
+    { expiryChange: { task: 'renew', listedName: undefined, renewedUntil: undefined } },
     /isn’t watched/,
   ],
   ['incidents', renewal(), { incidents: [openIncident()] }, /cafe\.rest was transferred away.* since/],
@@ -324,7 +324,7 @@ test('copies in the approval channel and in direct messages equal the card', asy
       }),
     );
     const claim = { kind: 'order', id: order.id, version: 1, isBackground: false, attempts: 0 } as const;
-    await planner({ ...claim, notifications: [], refused: undefined }, async (each) => {
+    await planner({ ...claim, notifications: [], refusalCode: undefined }, async (each) => {
       sent.push(each);
       // The card is in a direct message, so approvers get copies of it.
       return { state: 'current', message: { channelId: 'D0ALICE', ts: '1.0' } };

@@ -2,8 +2,8 @@ import { startWorkspace } from '@domain-steward/slack-workspace';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Secret } from '../../../src/service/secret.ts';
 import {
-  approverErrorText,
-  channelErrorText,
+  formatApproverError,
+  formatChannelError,
   formatSlackError,
 } from '../../../src/slack/outbound/slack-error.view.ts';
 import { createSlackWeb, okResponseSchema, SlackApiError } from '../../../src/slack/outbound/web.ts';
@@ -33,18 +33,18 @@ test.each([
 
 test('an id is unknown only if Slack says so', () => {
   for (const code of ['user_not_found', 'no_such_subteam']) {
-    expect(approverErrorText('S01GROUP', refused(code))).toBe(
+    expect(formatApproverError('S01GROUP', refused(code))).toBe(
       'Slack doesn’t know S01GROUP. Copy the ID again.',
     );
   }
   for (const problem of [limited, unreachable, refused('missing_scope'), refused('something_new')]) {
-    expect(approverErrorText('S01GROUP', problem)).toMatch(/^I can’t look up S01GROUP\. /);
+    expect(formatApproverError('S01GROUP', problem)).toMatch(/^I can’t look up S01GROUP\. /);
   }
 });
 
 test('an invitation helps only if the bot isn’t in the channel, or can’t see it', () => {
   for (const code of ['not_in_channel', 'channel_not_found']) {
-    expect(channelErrorText(refused(code))).toMatch(/^I can’t post there: .*\/invite/);
+    expect(formatChannelError(refused(code))).toMatch(/^I can’t post there: .*\/invite/);
   }
   for (const problem of [
     limited,
@@ -53,9 +53,9 @@ test('an invitation helps only if the bot isn’t in the channel, or can’t see
     refused('restricted_action'),
     refused('missing_scope'),
   ]) {
-    expect(channelErrorText(problem)).not.toContain('/invite');
+    expect(formatChannelError(problem)).not.toContain('/invite');
   }
-  expect(channelErrorText(unreachable)).toMatch(/^I couldn’t check whether I can post there\. /);
+  expect(formatChannelError(unreachable)).toMatch(/^I couldn’t check whether I can post there\. /);
 });
 
 describe('which scope is missing', () => {

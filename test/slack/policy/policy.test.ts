@@ -210,13 +210,13 @@ test('a replay and a policy test of 50 names stay within the limits', () => {
   const result = policyTestMessage(tested, { requirements, names: evaluated, unknowns });
   expectMessage(result);
   expect(said(result.blocks).match(/Decided by rule 1/g)).toHaveLength(5);
-  const changed = Array.from({ length: 40 }, (_, n) => ({
-    changed: { orderId: `o${n}`, before: requirements, after: requirements, change: 'other' as const },
+  const changedRows = Array.from({ length: 40 }, (_, n) => ({
+    order: { orderId: `o${n}`, before: requirements, after: requirements, change: 'other' as const },
     title: 'Renew 50 names for 2 years',
     requester: 'U0ANNA',
     requestedAt: AT,
   }));
   const counts = { stricter: 0, looser: 0, other: 40 };
-  const replay = { total: 40, unchanged: 0, counts, outcomes: {}, changed: [] };
-  expectMessage(policyReplayMessage({ days: 90, replay, changed, isTruncated: true }));
+  const replay = { total: 40, unchanged: 0, counts, outcomes: {}, changedOrders: [] };
+  expectMessage(policyReplayMessage({ days: 90, replay, changedRows, isTruncated: true }));
 });

@@ -35,7 +35,6 @@ export interface RecordedQuestion {
   readonly name: string;
   readonly type: string;
   readonly recursionDesired: boolean;
-  /** Whether DNSSEC records are requested. */
   readonly dnssec: boolean;
   /** The size of UDP responses that the client accepts (EDNS). Undefined without EDNS. */
   readonly udpPayloadSize: number | undefined;

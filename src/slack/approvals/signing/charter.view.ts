@@ -1,7 +1,7 @@
 import type { CharterProblem } from '../../../approvals/signing/difference.ts';
 import type { TeamEventOf } from '../../../ledger/events.ts';
 import type { EffectivePolicy } from '../../../policy/policy.ts';
-import { lines, type Message, message, section } from '../../kit/blocks.ts';
+import { lineSections, type Message, message, section } from '../../kit/blocks.ts';
 
 const PROBLEM_TEXTS: Readonly<Record<CharterProblem, string>> = {
   not_signed:
@@ -28,7 +28,7 @@ export function charterNotice({ isCharterMissing, charterProblem }: EffectivePol
 export function charterStatusMessage({ status }: TeamEventOf<'charter_status'>): Message {
   if (status === 'valid') {
     const title = '✅ The signed policy is valid again';
-    return message(title, [section(`*${title}*`), ...lines(['It applies to orders from now on.'])]);
+    return message(title, [section(`*${title}*`), ...lineSections(['It applies to orders from now on.'])]);
   }
   const title = '🚨 There’s no valid signed policy';
   const texts = [
@@ -38,5 +38,5 @@ export function charterStatusMessage({ status }: TeamEventOf<'charter_status'>):
       ? 'Copy the database before you repair anything.'
       : 'Check `/domain policy` and `/domain settings`, then sign them with `/domain key`.',
   ];
-  return message(`${title}: ${texts.join(' ')}`, [section(`*${title}*`), ...lines(texts)]);
+  return message(`${title}: ${texts.join(' ')}`, [section(`*${title}*`), ...lineSections(texts)]);
 }

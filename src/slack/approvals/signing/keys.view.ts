@@ -4,15 +4,15 @@ import {
   button,
   code,
   escapeText,
+  formatLocalTime,
   joinWords,
-  lines,
+  lineSections,
   type Message,
   mention,
   message,
-  moment,
   section,
 } from '../../kit/blocks.ts';
-import { pageControls, slicePage } from '../../kit/pages.ts';
+import { buildPageControls, slicePage } from '../../kit/pages.ts';
 
 export interface KeyEntry extends AddedKey {
   readonly validity: 'yes' | InvalidReason;
@@ -51,7 +51,7 @@ function statusText({ validity, vouchedBy }: KeyEntry): string {
 
 function keyText(key: KeyEntry): string {
   const label = key.label === '' ? '' : ` “${escapeText(key.label)}”`;
-  return `${mention(key.owner)}${label}, ${statusText(key)}\n${code(key.fingerprint)}, added ${moment(key.addedAt)}`;
+  return `${mention(key.owner)}${label}, ${statusText(key)}\n${code(key.fingerprint)}, added ${formatLocalTime(key.addedAt)}`;
 }
 
 export function keysMessage({ keys, offset, hasRoots, canSignCharter, notice }: KeyList): Message {
@@ -73,8 +73,8 @@ export function keysMessage({ keys, offset, hasRoots, canSignCharter, notice }: 
         key.canRevoke && button('key_revoke', 'Revoke it', key.fingerprint, { style: 'danger' }),
       ]),
     ]),
-    ...lines(page.items.slice(keysWithButtons.length).map(keyText)),
-    ...pageControls('keys', page, KEYS_PER_PAGE),
+    ...lineSections(page.items.slice(keysWithButtons.length).map(keyText)),
+    ...buildPageControls('keys', page, KEYS_PER_PAGE),
     notice !== undefined && section(notice),
     ...actions('keys', [
       button('key_add', 'Add a passkey', 'add', { style: 'primary' }),

@@ -19,7 +19,7 @@ export function createPageTexts(context: SlackContext) {
   const toBrowserText = async (mrkdwn: string) => toPlainText(await replaceMentions(directory, mrkdwn));
   const toBrowserTexts = (texts: readonly string[]) => Promise.all(texts.map(toBrowserText));
   return {
-    words: {
+    formatters: {
       title: orderTitle,
       fields: listReadableFields,
       itemName,
@@ -29,8 +29,8 @@ export function createPageTexts(context: SlackContext) {
     },
     refusalText: (refusal: Parameters<typeof refusalText>[0]) => toBrowserText(refusalText(refusal)),
     /** Falls back to the id. */
-    nameOf: async (id: string) => toBrowserText(`<@${id}>`),
-    fileOf: (rules: readonly PolicyRule[]) => formatPolicyYaml(rules, currency),
+    loadDisplayName: async (id: string) => toBrowserText(`<@${id}>`),
+    formatPolicyFile: (rules: readonly PolicyRule[]) => formatPolicyYaml(rules, currency),
     async orderFacts(order: Order) {
       const signingFacts = buildSigningFacts(order, await loadBriefing(context, order));
       const facts = await Promise.all(

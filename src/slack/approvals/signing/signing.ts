@@ -11,7 +11,7 @@ import {
   toViewer,
 } from '../../feature.ts';
 import type { Message } from '../../kit/blocks.ts';
-import { pageActions } from '../../kit/pages.ts';
+import { createPageActions } from '../../kit/pages.ts';
 import { refusalText } from '../../orders/refusal.view.ts';
 import { charterNotice } from './charter.view.ts';
 import { type KeyEntry, keysMessage } from './keys.view.ts';
@@ -85,7 +85,7 @@ export const signing = {
       id: 'key_revoke',
       run: (call) => offerLink(call, 'revoke', call.value, 'revoke_compromised'),
     },
-    ...pageActions('keys', async (call: ActionCall, { offset }) =>
+    ...createPageActions('keys', async (call: ActionCall, { offset }) =>
       call.respond(await buildKeysPage(call, offset), { replace: true }),
     ),
     { id: 'charter_sign', run: (call) => offerCharterLink(call, 'charter', '') },
