@@ -40,7 +40,7 @@ const TARGET = 0.85;
 
 type Call = () => Promise<unknown>;
 
-export async function* clientRows(options: ClientRowOptions): AsyncGenerator<ClientRow> {
+export async function* measureClientRows(options: ClientRowOptions): AsyncGenerator<ClientRow> {
   const service = await startService();
   const agent = new Agent();
   try {

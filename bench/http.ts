@@ -26,7 +26,7 @@ export interface HttpRequest {
   /** One character per byte. */
   readonly body: string;
   /** Whether the connection is kept open after the response. */
-  readonly keeps: boolean;
+  readonly keepsAlive: boolean;
   /** The length of the whole request in bytes. */
   readonly bytes: number;
 }
@@ -46,7 +46,7 @@ function readRequest(received: string): HttpRequest | { readonly refusal: string
   const bodyAt = headEnd + HEAD_END.length;
   const bytes = bodyAt + Number(LENGTH.exec(head)?.[1] ?? 0);
   if (received.length < bytes) return undefined;
-  return { target, body: received.slice(bodyAt, bytes), keeps: !CLOSE.test(head), bytes };
+  return { target, body: received.slice(bodyAt, bytes), keepsAlive: !CLOSE.test(head), bytes };
 }
 
 /**
@@ -107,7 +107,7 @@ export async function serve(
         }
         received = received.slice(request.bytes);
         const write = (json: string): void => {
-          if (request.keeps)
+          if (request.keepsAlive)
             socket.write(`${RESPONSE_START}${Buffer.byteLength(json)}${KEEP_ALIVE_END}${json}`);
           else sendLast(`${RESPONSE_START}${Buffer.byteLength(json)}${CLOSE_END}${json}`);
         };

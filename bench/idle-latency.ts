@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type Bench, type Line, quantile } from './measure.ts';
-import { Surroundings, until } from './surroundings.ts';
+import { Surroundings, waitUntil } from './surroundings.ts';
 
 /* The duration of an action on an otherwise idle system, compared with a reference. */
 
@@ -73,7 +73,7 @@ export async function timeUntil(
   const startedAt = Number(process.hrtime.bigint()) / 1e6;
   await action();
   let endedAt: number | undefined;
-  await until(what, async () => {
+  await waitUntil(what, async () => {
     endedAt = await effectAt();
     return endedAt !== undefined;
   });

@@ -2,8 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { describeMachine } from './machine.ts';
-import { isMet, type Line, type Row, spreadOf, targetFigures } from './measure.ts';
-import { profileInto } from './processes.ts';
+import { computeSpread, isMet, type Line, type Row, targetFigures } from './measure.ts';
+import { enableProfiling } from './processes.ts';
 import { acknowledge } from './rows/acknowledge.ts';
 import { approve } from './rows/approve.ts';
 import { bulk } from './rows/bulk.ts';
@@ -21,7 +21,7 @@ import { sign } from './rows/sign.ts';
 import { starting } from './rows/start.ts';
 import { throughput } from './rows/throughput.ts';
 import { vault } from './rows/vault.ts';
-import { tableOf } from './table.ts';
+import { formatTable } from './table.ts';
 
 /*
  * npm run bench -- [--quick] [--only ROW[,ROW]] [--rounds N] [--json FILE] [--profile FOLDER]
@@ -58,7 +58,7 @@ const { values } = parseArgs({
     json: { type: 'string', default: 'bench-results.json' },
   },
 });
-if (values.profile !== undefined) profileInto(resolve(values.profile));
+if (values.profile !== undefined) enableProfiling(resolve(values.profile));
 const requestedIds = values.only?.split(',');
 const unknown = requestedIds?.filter((id) => !ROWS.some((row) => row.id === id)) ?? [];
 if (unknown.length > 0) {
@@ -81,13 +81,13 @@ for (const row of selectedRows) {
   const progress = (what: string) => void process.stderr.write(`${row.id}: ${what}\n`);
   for await (const line of row.measure({ effort, progress })) {
     lines.push(line);
-    process.stderr.write(`${tableOf([line]).split('\n').at(-1)}\n`);
+    process.stderr.write(`${formatTable([line]).split('\n').at(-1)}\n`);
   }
 }
-process.stdout.write(`${tableOf(lines)}\n`);
+process.stdout.write(`${formatTable(lines)}\n`);
 const results = lines.map((line) => ({
   ...line,
-  assessed: spreadOf(targetFigures(line)),
+  assessed: computeSpread(targetFigures(line)),
   met: isMet(line) ?? null,
 }));
 await writeFile(values.json, `${JSON.stringify({ machine, effort, results }, undefined, 2)}\n`);

@@ -53,13 +53,13 @@ export interface Row {
 
 export interface Spread {
   readonly median: number;
-  readonly least: number;
-  readonly most: number;
+  readonly min: number;
+  readonly max: number;
 }
 
 /** @param figures at least one */
-export function spreadOf(figures: readonly number[]): Spread {
-  return { median: quantile(figures, 0.5), least: Math.min(...figures), most: Math.max(...figures) };
+export function computeSpread(figures: readonly number[]): Spread {
+  return { median: quantile(figures, 0.5), min: Math.min(...figures), max: Math.max(...figures) };
 }
 
 /** Interpolates between neighboring figures. */
@@ -86,7 +86,7 @@ export function targetFigures({ ours, theirs, target }: Line): readonly number[]
 /** @returns undefined if the line has no target */
 export function isMet(line: Line): boolean | undefined {
   if (line.target === undefined) return undefined;
-  const { median } = spreadOf(targetFigures(line));
+  const { median } = computeSpread(targetFigures(line));
   return line.target.kind === 'at least' ? median >= line.target.value : median <= line.target.value;
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Process } from './processes.ts';
-import { command, press } from './slack-load.ts';
-import { type Surroundings, until } from './surroundings.ts';
+import { buildClick, buildCommand } from './slack-load.ts';
+import { type Surroundings, waitUntil } from './surroundings.ts';
 
 const CLICK_CONCURRENCY = 50;
 
@@ -11,21 +11,21 @@ const progressSchema = z.tuple([z.object({ seconds: z.coerce.number(), settled: 
 let name = 0;
 
 /** Requests renewals until the cards of this many pending orders are posted. */
-export async function ask(s: Surroundings, bots: readonly Bot[], amount: number): Promise<void> {
+export async function requestOrders(s: Surroundings, bots: readonly Bot[], amount: number): Promise<void> {
   // On a busy machine, the database may not respond in time, and the bot asks people to try again.
   for (let attempt = 1; ; attempt += 1) {
-    const missing = amount - (await s.waiting()).length;
+    const missing = amount - (await s.listWaitingOrders()).length;
     if (missing <= 0) break;
     if (attempt > 3) throw new Error(`requesting ${amount} orders: ${missing} have no card`);
     const commands = Array.from({ length: missing }, () =>
-      command(`renew order-${name++}.rest 2`, s.person(name), s.responseUrl),
+      buildCommand(`renew order-${name++}.rest 2`, s.person(name), s.responseUrl),
     );
-    await distribute(bots, commands, (bot, part) => s.slack.inTurn(bot.port, part, 8));
-    await until('the cards are posted', async () => (await s.waiting()).length >= amount).catch(
+    await distribute(bots, commands, (bot, part) => s.slack.sendConcurrently(bot.port, part, 8));
+    await waitUntil('the cards are posted', async () => (await s.listWaitingOrders()).length >= amount).catch(
       () => undefined,
     );
   }
-  await s.quiet();
+  await s.waitUntilIdle();
 }
 
 /**
@@ -39,16 +39,16 @@ export async function approveAll(
   amount: number,
   approvers: readonly string[] = [s.approver],
 ): Promise<number> {
-  const orders = (await s.waiting()).slice(0, amount);
+  const orders = (await s.listWaitingOrders()).slice(0, amount);
   const clicks = orders.map((order, n) =>
-    press('order_approve', order, approvers[n % approvers.length] ?? s.approver, s.responseUrl),
+    buildClick('order_approve', order, approvers[n % approvers.length] ?? s.approver, s.responseUrl),
   );
   await distribute(bots, clicks, (bot, part) =>
-    s.slack.inTurn(bot.port, part, CLICK_CONCURRENCY / bots.length),
+    s.slack.sendConcurrently(bot.port, part, CLICK_CONCURRENCY / bots.length),
   );
   const ids = orders.map(({ id }) => id);
   let seconds = 0;
-  await until(
+  await waitUntil(
     'all orders are settled',
     async () => {
       const { rows } = await s.db.query(
@@ -71,9 +71,9 @@ export async function approveAll(
  * @returns orders a second
  */
 export async function carryOut(s: Surroundings, bots: readonly Bot[], amount: number): Promise<number> {
-  await ask(s, bots, amount);
+  await requestOrders(s, bots, amount);
   const rate = await approveAll(s, bots, amount);
-  await s.quiet();
+  await s.waitUntilIdle();
   return rate;
 }
 

@@ -11,7 +11,7 @@ const LOADER = new URL('../scripts/typescript.mjs', import.meta.url).href;
 let profilerArgs: readonly string[] = [];
 
 /** Makes each process that is started later write a CPU profile to the folder when it ends. */
-export function profileInto(folder: string): void {
+export function enableProfiling(folder: string): void {
   profilerArgs = ['--cpu-prof', '--cpu-prof-dir', folder];
 }
 
@@ -115,7 +115,7 @@ export async function startProgram(file: URL, env: Readonly<Record<string, strin
   };
 }
 
-export function residentMb(pid: number): number {
+export function readResidentMemoryMb(pid: number): number {
   const kb =
     process.platform === 'linux'
       ? /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]

@@ -12,7 +12,12 @@ const CHANNELS = 20;
 let deliveryCount = 0;
 
 /** @param responseUrl for the bot's ephemeral response */
-export function command(text: string, userId: string, responseUrl: string, channelId?: string): Delivery {
+export function buildCommand(
+  text: string,
+  userId: string,
+  responseUrl: string,
+  channelId?: string,
+): Delivery {
   deliveryCount += 1;
   return encodeForm({
     token: 'bench',
@@ -35,7 +40,7 @@ export function command(text: string, userId: string, responseUrl: string, chann
  * A click on a button of an order's card, with the message, as Slack sends it.
  * @param responseUrl undefined where Slack sends none
  */
-export function press(
+export function buildClick(
   actionId: string,
   order: { readonly id: string; readonly channelId: string; readonly ts: string },
   userId: string,
@@ -75,7 +80,7 @@ export function press(
  * @param values the states of its inputs, by field
  * @param origin the form's metadata: where it was opened, and its subject
  */
-export function submission(
+export function buildSubmission(
   name: string,
   values: Readonly<Record<string, object>>,
   origin: { readonly channelId: string; readonly subject?: string },
@@ -115,7 +120,7 @@ function encodeForm(fields: Readonly<Record<string, string>>): Delivery {
 }
 
 /** The signature is valid for five minutes. */
-export function signedRequest(
+export function buildSignedRequest(
   port: number,
   secret: string,
   { body }: Delivery,
@@ -149,15 +154,15 @@ export class SlackLoad {
    * @throws unless it is 200
    */
   deliver(port: number, delivery: Delivery): Promise<number> {
-    return this.#send(port, signedRequest(port, this.#secret, delivery));
+    return this.#send(port, buildSignedRequest(port, this.#secret, delivery));
   }
 
   /**
    * Sends deliveries at a fixed rate, without waiting for responses.
    * @returns the duration of each delivery in milliseconds
    */
-  async atRate(port: number, deliveries: readonly Delivery[], perSecond: number): Promise<number[]> {
-    const requests = deliveries.map((delivery) => signedRequest(port, this.#secret, delivery));
+  async sendAtRate(port: number, deliveries: readonly Delivery[], perSecond: number): Promise<number[]> {
+    const requests = deliveries.map((delivery) => buildSignedRequest(port, this.#secret, delivery));
     const startedAt = performance.now();
     const durations: Promise<number>[] = [];
     for (const [n, request] of requests.entries()) {
@@ -169,8 +174,8 @@ export class SlackLoad {
   }
 
   /** Sends all deliveries with fixed concurrency. */
-  async inTurn(port: number, deliveries: readonly Delivery[], concurrency: number): Promise<void> {
-    const requests = deliveries.map((delivery) => signedRequest(port, this.#secret, delivery)).values();
+  async sendConcurrently(port: number, deliveries: readonly Delivery[], concurrency: number): Promise<void> {
+    const requests = deliveries.map((delivery) => buildSignedRequest(port, this.#secret, delivery)).values();
     // With several bots, all loads are prepared before the first delivery is sent.
     await nextTurn();
     const sendNext = async () => {

@@ -48,7 +48,7 @@ export class Postgres {
   }
 
   /** @returns the URL of a new database with the current schema */
-  async database(): Promise<string> {
+  async createDatabase(): Promise<string> {
     const name = `bench_${randomUUID().replaceAll('-', '')}`;
     const admin = new pg.Client({ connectionString: this.#server.url });
     await admin.connect();
@@ -105,7 +105,7 @@ export class Surroundings {
   static async open(): Promise<Surroundings> {
     const postgres = await Postgres.start();
     const peers = await startProcess('peers.ts');
-    const surroundings = new Surroundings(postgres, await postgres.database(), peers);
+    const surroundings = new Surroundings(postgres, await postgres.createDatabase(), peers);
     await surroundings.#populate();
     return surroundings;
   }
@@ -177,7 +177,7 @@ export class Surroundings {
   }
 
   /** Pending orders whose card has been posted. */
-  async waiting(): Promise<readonly WaitingOrder[]> {
+  async listWaitingOrders(): Promise<readonly WaitingOrder[]> {
     const { rows } = await this.db.query(
       `SELECT o.id, o.channel_id, m.ts, o.state FROM orders o
        JOIN notifications p ON p.subject_kind = 'order' AND p.subject_id = o.id AND p.purpose = 'plan'
@@ -190,8 +190,8 @@ export class Surroundings {
   }
 
   /** Waits until nothing is being carried out and Slack shows the current state of every order. */
-  async quiet(): Promise<void> {
-    await until('nothing is under way', async () => {
+  async waitUntilIdle(): Promise<void> {
+    await waitUntil('nothing is under way', async () => {
       const { rows } = await this.db.query(
         `SELECT 1 FROM orders WHERE state IN ('APPROVED', 'EXECUTING') UNION ALL
          SELECT 1 FROM notifications WHERE purpose = 'plan' AND due_at IS NOT NULL AND shows IS DISTINCT FROM version::text
@@ -202,7 +202,7 @@ export class Surroundings {
   }
 
   /** Registers a cleanup that runs on `close`. */
-  closing(close: () => Promise<void>): void {
+  addCleanup(close: () => Promise<void>): void {
     this.#closers.push(close);
   }
 
@@ -216,7 +216,7 @@ export class Surroundings {
 }
 
 /** @throws on a timeout */
-export async function until(
+export async function waitUntil(
   what: string,
   check: () => Promise<boolean>,
   everyMs = 50,

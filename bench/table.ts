@@ -1,6 +1,6 @@
-import { isMet, type Line, type Spread, spreadOf, type Target, targetFigures } from './measure.ts';
+import { computeSpread, isMet, type Line, type Spread, type Target, targetFigures } from './measure.ts';
 
-export function tableOf(lines: readonly Line[]): string {
+export function formatTable(lines: readonly Line[]): string {
   const rows = [
     ['row', 'what', 'ours', 'reference', 'of it', 'assessed (least … most)', 'target', ''],
     ...lines.map(formatCells),
@@ -20,19 +20,19 @@ function formatCells(line: Line): string[] {
   return [
     line.row,
     line.what,
-    `${formatFigure(spreadOf(line.ours).median)} ${line.unit}`,
-    line.theirs.length === 0 ? '–' : `${formatFigure(spreadOf(line.theirs).median)} ${line.unit}`,
+    `${formatFigure(computeSpread(line.ours).median)} ${line.unit}`,
+    line.theirs.length === 0 ? '–' : `${formatFigure(computeSpread(line.theirs).median)} ${line.unit}`,
     line.reference,
-    formatAssessment(line, spreadOf(targetFigures(line))),
+    formatAssessment(line, computeSpread(targetFigures(line))),
     line.target === undefined ? '–' : formatTarget(line.target, line.unit),
     isTargetMet === undefined ? '' : isTargetMet ? 'met' : 'NOT MET',
   ];
 }
 
-function formatAssessment({ target, theirs, unit }: Line, { median, least, most }: Spread): string {
+function formatAssessment({ target, theirs, unit }: Line, { median, min, max }: Spread): string {
   const of = target?.of ?? (theirs.length === 0 ? 'ours' : 'ratio');
   const sign = of === 'ratio' ? '×' : ` ${unit}`;
-  return `${formatFigure(median)}${sign} (${formatFigure(least)} … ${formatFigure(most)})`;
+  return `${formatFigure(median)}${sign} (${formatFigure(min)} … ${formatFigure(max)})`;
 }
 
 function formatTarget({ of, kind, value }: Target, unit: string): string {

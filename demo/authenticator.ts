@@ -20,7 +20,7 @@ import { computeFingerprint, type Fingerprint, spkiToCose } from '#src/approvals
 const FLAGS = { present: 0x01, verified: 0x04, attested: 0x40 } as const;
 
 /** Deviations from a correct authenticator. */
-export interface Misbehaviour {
+export interface Deviations {
   readonly isUserVerified?: boolean;
   readonly counter?: number;
   readonly origin?: string;
@@ -57,7 +57,7 @@ export class Authenticator {
     return this.#key.export({ format: 'der', type: 'pkcs8' });
   }
 
-  #buildClientData(type: string, challenge: string, { origin, ...other }: Misbehaviour): Buffer {
+  #buildClientData(type: string, challenge: string, { origin, ...other }: Deviations): Buffer {
     return Buffer.from(
       JSON.stringify({
         type: other.type ?? type,
@@ -68,7 +68,7 @@ export class Authenticator {
     );
   }
 
-  #buildAuthenticatorData(flags: number, { rpId, isUserVerified = true, counter = 0 }: Misbehaviour): Buffer {
+  #buildAuthenticatorData(flags: number, { rpId, isUserVerified = true, counter = 0 }: Deviations): Buffer {
     const bytes = Buffer.alloc(37);
     sha256(rpId ?? this.#relyingParty.id).copy(bytes);
     bytes[32] = FLAGS.present | flags | (isUserVerified ? FLAGS.verified : 0);
@@ -77,7 +77,7 @@ export class Authenticator {
   }
 
   /** Responds like `navigator.credentials.get`. @param challenge in base64url */
-  answer(challenge: string, deviations: Misbehaviour = {}): AuthenticationResponseJSON {
+  answer(challenge: string, deviations: Deviations = {}): AuthenticationResponseJSON {
     const clientData = this.#buildClientData('webauthn.get', challenge, deviations);
     const data = this.#buildAuthenticatorData(0, deviations);
     const signature = sign('sha256', Buffer.concat([data, sha256(clientData)]), this.#key);
@@ -95,7 +95,7 @@ export class Authenticator {
   }
 
   /** Responds like `navigator.credentials.create`, without an attestation. */
-  register(challenge: string, deviations: Misbehaviour = {}): RegistrationResponseJSON {
+  register(challenge: string, deviations: Deviations = {}): RegistrationResponseJSON {
     const clientData = this.#buildClientData('webauthn.create', challenge, deviations);
     const id = Buffer.from(this.credential, 'base64url');
     const length = Buffer.alloc(2);
@@ -124,7 +124,7 @@ export class Authenticator {
   }
 
   /** @returns the assertion as the bot stores it */
-  assert<Signed extends Challenge>(challenge: Signed, deviations: Misbehaviour = {}): Assertion<Signed> {
+  assert<Signed extends Challenge>(challenge: Signed, deviations: Deviations = {}): Assertion<Signed> {
     const { response } = this.answer(encodeChallenge(challenge), deviations);
     const { authenticatorData, clientDataJSON, signature } = response;
     return {

@@ -20,10 +20,17 @@ import { isOffered } from '#src/slack/capability.ts';
 import { COMMANDS } from '#src/slack/index.ts';
 import { BOT_SCOPES } from '#src/slack/outbound/scopes.ts';
 import { type DemoDns, startDemoDns } from './dns.ts';
-import { addHolidayNames, goOn, HISTORY_DAYS, liveHistory, RESTAURANTS, welcome } from './history.ts';
-import { passOn } from './pass-on.ts';
-import { certificateOf, showRecord, showRecords } from './records.ts';
-import { openRoot, pageAddress, pressWith } from './root-key.ts';
+import {
+  addHolidayNames,
+  HISTORY_DAYS,
+  playHistory,
+  RESTAURANTS,
+  restoreAfterRestart,
+  welcome,
+} from './history.ts';
+import { proxyPage } from './pass-on.ts';
+import { createCertificate, showRecord, showRecords } from './records.ts';
+import { findPageAddress, loadOrCreateRoot, signPage } from './root-key.ts';
 import { passDays, playTheft } from './story.ts';
 import { createReceiver } from './webhook-receiver.ts';
 
@@ -146,7 +153,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
     async handle(path, request, response) {
       if (path === WEBHOOK_PATH && request.method === 'POST') await receiver.receive(request, response);
       else if (bot !== undefined && PAGE_PATHS.test(path))
-        recordCeremony(await passOn(request, response, bot.port));
+        recordCeremony(await proxyPage(request, response, bot.port));
       else return false;
       return true;
     },
@@ -174,9 +181,9 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
       'GET /local/ceremonies': () => ({ ceremonies }),
       'POST /local/root': async () => {
         const text = workspace.as(ROOT_OWNER).ephemerals().at(-1)?.text ?? '';
-        const address = pageAddress(text);
+        const address = findPageAddress(text);
         if (address === undefined || bot === undefined) throw new Error('Ada has nothing to sign');
-        recordCeremony(await pressWith(root, address, `http://127.0.0.1:${bot.port}`));
+        recordCeremony(await signPage(root, address, `http://127.0.0.1:${bot.port}`));
       },
       'GET /local/hints': () => ({
         accounts: SANDBOX_ACCOUNTS,
@@ -187,7 +194,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
     },
   });
   service.onRequest(() => {
-    dns.follow();
+    dns.syncDelegations();
     workspace.emitHostEvent('requests');
   });
 
@@ -203,15 +210,15 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
         options.signal?.throwIfAborted();
         log.error({ err }, 'the demo begins with less history than it should');
       });
-    if (isNew) await logFailure(liveHistory(parts));
+    if (isNew) await logFailure(playHistory(parts));
     setClock(0);
-    await logFailure(goOn(parts));
+    await logFailure(restoreAfterRestart(parts));
     if (isNew) welcome(workspace);
     workspace.forgetEphemerals();
     lastHistoryRequest = service.requests.at(-1)?.n ?? 0;
   };
   const publicUrl = `http://localhost:${new URL(workspace.url).port}`;
-  const root = await openRoot(options.dataDir, { id: 'localhost', origin: publicUrl });
+  const root = await loadOrCreateRoot(options.dataDir, { id: 'localhost', origin: publicUrl });
   try {
     const config = readConfig({
       SLACK_BOT_TOKEN: workspace.botToken,
@@ -250,7 +257,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
       seams: {
         now,
         host: '127.0.0.1',
-        readCertificate: async (name) => certificateOf(name, service.clock.real()),
+        readCertificate: async (name) => createCertificate(name, service.clock.real()),
         ...options.seams,
         pace: { ...(options.seams?.pace ?? DEFAULT_PACE), spacingMs: 10 },
       },
@@ -285,7 +292,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
           dns: sandbox,
           name: STOLEN_NAME,
           moveTime: (byMs) => moveTime(aheadMs + byMs),
-          told: () =>
+          listReportedKinds: () =>
             workspace.messages('C0EXPIRY').flatMap(({ metadata, thread_ts }) => {
               if (metadata?.event_type !== 'domain_incident' || thread_ts !== undefined) return [];
               const { name, kinds } = metadata.event_payload;

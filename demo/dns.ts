@@ -9,7 +9,7 @@ export interface DemoDns {
   /** The scripted DNS; undefined if this machine can't run one. */
   readonly sandbox: SandboxDns | undefined;
   /** Applies the service's changes of delegations since the last call, and keeps other changes of the sandbox's DNS. */
-  follow(): void;
+  syncDelegations(): void;
   close(): Promise<void>;
 }
 
@@ -61,7 +61,12 @@ export async function startDemoDns(
 ): Promise<DemoDns> {
   const sandbox = await startSandboxDns({ rude }).catch(() => undefined);
   if (sandbox === undefined) {
-    return { resolver: UNUSED_ADDRESS, sandbox, follow: () => undefined, close: async () => undefined };
+    return {
+      resolver: UNUSED_ADDRESS,
+      sandbox,
+      syncDelegations: () => undefined,
+      close: async () => undefined,
+    };
   }
   // A registry removes a deleted name from its zone at once.
   const listDomains = () =>
@@ -77,7 +82,7 @@ export async function startDemoDns(
     sandbox.world.serve(name, hosts, RECORDS[name] ?? []);
   }
   let delegated = new Map<string, string>();
-  const follow = () => {
+  const syncDelegations = () => {
     const previous = delegated;
     const current = listDomains();
     delegated = new Map(current.map(({ name, nameServers }) => [name, nameServers.join()]));
@@ -86,6 +91,6 @@ export async function startDemoDns(
         sandbox.world.delegate(name, nameServers, DS_RECORDS[name]);
     for (const name of previous.keys()) if (!delegated.has(name)) sandbox.world.undelegate(name);
   };
-  follow();
-  return { resolver: sandbox.resolver, sandbox, follow, close: () => sandbox.close() };
+  syncDelegations();
+  return { resolver: sandbox.resolver, sandbox, syncDelegations, close: () => sandbox.close() };
 }

@@ -10,8 +10,8 @@ import type { Bot } from '#src/app/bot.ts';
 import { diffPrices, type Price } from '#src/money/prices.ts';
 import type { Authenticator } from './authenticator.ts';
 import type { DemoDns } from './dns.ts';
-import { Doing, MAX_WAIT_MS } from './people.ts';
-import { pageAddress, pressWith } from './root-key.ts';
+import { MAX_WAIT_MS, PersonActions } from './people.ts';
+import { findPageAddress, signPage } from './root-key.ts';
 
 /*
  * The thirty days before the demo's first start. People act in the local workspace while the bot's clock is set back, so
@@ -78,16 +78,18 @@ export function addHolidayNames({ state, clock }: SandboxService): void {
 }
 
 /** Plays the thirty days, and sets the clock to the present. */
-export async function liveHistory(parts: HistoryParts): Promise<void> {
+export async function playHistory(parts: HistoryParts): Promise<void> {
   const { workspace, bot, moveTo } = parts;
   const [bob, carol] = [
-    new Doing(workspace, 'U0BOB', RESTAURANTS),
-    new Doing(workspace, 'U0CAROL', RESTAURANTS),
+    new PersonActions(workspace, 'U0BOB', RESTAURANTS),
+    new PersonActions(workspace, 'U0CAROL', RESTAURANTS),
   ];
-  const approve = (order: Promise<() => Message>, approver: Doing) =>
+  const approve = (order: Promise<() => Message>, approver: PersonActions) =>
     approveAndWait(workspace, order, approver);
-  const renew = (person: Doing, names: string, reason: string, years = 1) =>
-    person.asks(names.split(' '), () => person.command(`/domain renew ${names} ${years} -- ${reason}`));
+  const renew = (person: PersonActions, names: string, reason: string, years = 1) =>
+    person.requestOrder(names.split(' '), () =>
+      person.command(`/domain renew ${names} ${years} -- ${reason}`),
+    );
 
   const startedAt = new Date(Date.now() - HISTORY_DAYS * DAY_MS);
   await Promise.all([
@@ -104,14 +106,16 @@ export async function liveHistory(parts: HistoryParts): Promise<void> {
   await Promise.all([
     approve(renew(bob, 'tapas.rest', 'the lease runs on'), carol),
     approve(
-      carol.asks([NEW_NAME], () => carol.fillIn(`/domain create ${NEW_NAME}`, { ...contacts, nameServers })),
+      carol.requestOrder([NEW_NAME], () =>
+        carol.fillIn(`/domain create ${NEW_NAME}`, { ...contacts, nameServers }),
+      ),
       bob,
     ),
   ]);
   moveTo(24);
   await Promise.all([
     approve(renew(carol, 'lunch.rest', 'the second kitchen'), bob),
-    setBudget(new Doing(workspace, 'U0ADA', RESTAURANTS)),
+    setBudget(new PersonActions(workspace, 'U0ADA', RESTAURANTS)),
   ]);
   moveTo(19);
   await approve(renew(bob, 'ladle.rest', 'as every year'), carol);
@@ -148,20 +152,20 @@ export function welcome(workspace: Workspace): void {
 }
 
 /** Renews what has become invalid because the demo was stopped for days or started at another port. */
-export async function goOn(parts: HistoryParts): Promise<void> {
+export async function restoreAfterRestart(parts: HistoryParts): Promise<void> {
   const { workspace } = parts;
-  const bob = new Doing(workspace, 'U0BOB', RESTAURANTS);
+  const bob = new PersonActions(workspace, 'U0BOB', RESTAURANTS);
   await signCharterAgain(parts);
-  const { blocks } = await bob.answerTo('/domain mandates');
+  const { blocks } = await bob.typeCommand('/domain mandates');
   if (JSON.stringify(blocks).includes('mandate_end')) return;
-  await approveAndWait(workspace, requestMandate(bob), new Doing(workspace, 'U0CAROL', RESTAURANTS));
+  await approveAndWait(workspace, requestMandate(bob), new PersonActions(workspace, 'U0CAROL', RESTAURANTS));
 }
 
 /** Approves an order as another person, and waits until it is carried out. */
 async function approveAndWait(
   workspace: Workspace,
   order: Promise<() => Message>,
-  approver: Doing,
+  approver: PersonActions,
 ): Promise<void> {
   const card = await order;
   await approver.click(card(), 'order_approve');
@@ -173,21 +177,27 @@ async function approveAndWait(
 
 type Account = Readonly<Record<'user' | 'password', string>> & { readonly context: number };
 
-function linkAccount(person: Doing, { user, context, password }: Account): Promise<void> {
+function linkAccount(person: PersonActions, { user, context, password }: Account): Promise<void> {
   return person.fillIn('/domain link', { user, context: String(context), password }, 'Linked:');
 }
 
 /** Ada adds the first passkey, Bob publishes the policy, and Ada signs it together with the protected settings. */
 async function publishPolicy({ workspace, bot, root }: HistoryParts): Promise<void> {
-  const [ada, bob] = [new Doing(workspace, 'U0ADA', RESTAURANTS), new Doing(workspace, 'U0BOB', RESTAURANTS)];
+  const [ada, bob] = [
+    new PersonActions(workspace, 'U0ADA', RESTAURANTS),
+    new PersonActions(workspace, 'U0BOB', RESTAURANTS),
+  ];
   const clickWithPasskey = async (message: Message, action: string) =>
-    pressWith(root, requireAddress(await ada.pressed(message, action)), `http://127.0.0.1:${bot.port}`);
-  await clickWithPasskey(await ada.answerTo('/domain key'), 'key_add');
-  await bob.answered(async () =>
-    bob.fillIn({ message: await bob.answerTo('/domain policy'), action: 'policy_upload' }, { rules: POLICY }),
+    signPage(root, requireAddress(await ada.clickAndWait(message, action)), `http://127.0.0.1:${bot.port}`);
+  await clickWithPasskey(await ada.typeCommand('/domain key'), 'key_add');
+  await bob.actAndWait(async () =>
+    bob.fillIn(
+      { message: await bob.typeCommand('/domain policy'), action: 'policy_upload' },
+      { rules: POLICY },
+    ),
   );
-  await bob.pressed(await bob.answerTo('/domain policy'), 'policy_publish');
-  await clickWithPasskey(await ada.answerTo('/domain policy'), 'policy_confirm');
+  await bob.clickAndWait(await bob.typeCommand('/domain policy'), 'policy_publish');
+  await clickWithPasskey(await ada.typeCommand('/domain policy'), 'policy_confirm');
 }
 
 /**
@@ -195,18 +205,21 @@ async function publishPolicy({ workspace, bot, root }: HistoryParts): Promise<vo
  * another port.
  */
 async function signCharterAgain({ workspace, bot, root }: HistoryParts): Promise<void> {
-  const ada = new Doing(workspace, 'U0ADA', RESTAURANTS);
-  const keys = await ada.answerTo('/domain key');
+  const ada = new PersonActions(workspace, 'U0ADA', RESTAURANTS);
+  const keys = await ada.typeCommand('/domain key');
   if (!JSON.stringify(keys.blocks).includes('charter_sign')) return;
-  await pressWith(
+  await signPage(
     root,
-    requireAddress(await ada.pressed(keys, 'charter_sign')),
+    requireAddress(await ada.clickAndWait(keys, 'charter_sign')),
     `http://127.0.0.1:${bot.port}`,
   );
 }
 
 /** A name was registered before its nameservers had its zone, which is an incident. A team member explains it. */
-async function solveIncident({ workspace, dns, bot, moveTo }: HistoryParts, person: Doing): Promise<void> {
+async function solveIncident(
+  { workspace, dns, bot, moveTo }: HistoryParts,
+  person: PersonActions,
+): Promise<void> {
   // This machine can't run its own DNS.
   if (dns.sandbox === undefined) return;
   const findIncident = () =>
@@ -226,7 +239,7 @@ async function solveIncident({ workspace, dns, bot, moveTo }: HistoryParts, pers
   }
 }
 
-async function importNames({ bot, service }: HistoryParts, person: Doing): Promise<void> {
+async function importNames({ bot, service }: HistoryParts, person: PersonActions): Promise<void> {
   const registered = new Set(service.state.charges.map(({ name }) => name));
   const domains = service.state
     .domains(SANDBOX_ACCOUNTS.alice.context)
@@ -240,8 +253,8 @@ async function importNames({ bot, service }: HistoryParts, person: Doing): Promi
     (changes) => bot.protectedChanges.changeReminders(changes, 'U0BOB', { channelId: '' }),
     async () => undefined,
   );
-  const plan = await person.answered(() => person.fillIn('/domain names import', { rows: PORTFOLIO }));
-  await person.pressed(plan, 'names_import_apply');
+  const plan = await person.actAndWait(() => person.fillIn('/domain names import', { rows: PORTFOLIO }));
+  await person.clickAndWait(plan, 'names_import_apply');
   const unassigned = domains.filter(
     ({ name }) => name !== OWNERLESS_NAME && !PORTFOLIO.includes(`\n${name},`),
   );
@@ -251,15 +264,15 @@ async function importNames({ bot, service }: HistoryParts, person: Doing): Promi
   await bot.protectedChanges.change(new Map(owners), 'U0BOB', { channelId: '' });
 }
 
-async function setBudget(admin: Doing): Promise<void> {
-  const message = await admin.answerTo('/domain spend');
+async function setBudget(admin: PersonActions): Promise<void> {
+  const message = await admin.typeCommand('/domain spend');
   await admin.fillIn({ message, action: 'budget_add' }, { amount: '1000.00', span: 'month' });
 }
 
-function requestMandate(bob: Doing): Promise<() => Message> {
-  return bob.asks(HOLIDAY_NAMES, async () =>
+function requestMandate(bob: PersonActions): Promise<() => Message> {
+  return bob.requestOrder(HOLIDAY_NAMES, async () =>
     bob.fillIn(
-      { message: await bob.answerTo('/domain mandates'), action: 'mandate_add' },
+      { message: await bob.typeCommand('/domain mandates'), action: 'mandate_add' },
       {
         mandate_names: HOLIDAY_NAMES.join('\n'),
         max_price: '20.00',
@@ -296,7 +309,7 @@ function stateOf({ metadata }: Message): unknown {
 }
 
 function requireAddress({ text }: Message): string {
-  const address = pageAddress(text);
+  const address = findPageAddress(text);
   if (address === undefined) throw new Error(`no address in: ${text}`);
   return address;
 }

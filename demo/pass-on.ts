@@ -10,7 +10,7 @@ const finishedSchema = z.object({ done: z.literal(true), title: z.string() });
  * Proxies a request to one of the bot's pages.
  * @returns the title of the ceremony, if the request finished one
  */
-export async function passOn(
+export async function proxyPage(
   request: IncomingMessage,
   response: ServerResponse,
   port: number,

@@ -6,7 +6,7 @@ export const DOMAINS = 'C0DOMAINS';
 export const MAX_WAIT_MS = 20_000;
 
 /** Performs an action and waits for the view that it opens. Retries, as people would, if the view opened too late. */
-export async function openedAfter(
+export async function actUntilOpened(
   workspace: Workspace,
   person: Actor,
   action: () => Promise<unknown>,
@@ -32,7 +32,7 @@ export async function openedAfter(
 }
 
 /** Performs an action and waits for the ephemeral response to it. */
-export async function answeredAfter(
+export async function actUntilAnswered(
   workspace: Workspace,
   person: Actor,
   action: () => Promise<unknown>,
@@ -58,7 +58,7 @@ export async function answeredAfter(
 type FormValues = Record<string, InputValue>;
 
 /** One person's actions, in order. */
-export class Doing {
+export class PersonActions {
   readonly #workspace: Workspace;
   readonly #actor: Actor;
   readonly #channel: string;
@@ -69,16 +69,16 @@ export class Doing {
     this.#channel = channel;
   }
 
-  answerTo(command: string): Promise<Message> {
-    return this.answered(() => this.command(command));
+  typeCommand(command: string): Promise<Message> {
+    return this.actAndWait(() => this.command(command));
   }
 
-  pressed(message: Message, action: string): Promise<Message> {
-    return this.answered(() => this.click(message, action));
+  clickAndWait(message: Message, action: string): Promise<Message> {
+    return this.actAndWait(() => this.click(message, action));
   }
 
-  answered(action: () => Promise<unknown>): Promise<Message> {
-    return answeredAfter(this.#workspace, this.#actor, action);
+  actAndWait(action: () => Promise<unknown>): Promise<Message> {
+    return actUntilAnswered(this.#workspace, this.#actor, action);
   }
 
   command(text: string): Promise<unknown> {
@@ -99,7 +99,7 @@ export class Doing {
     later?: string,
   ): Promise<void> {
     const actor = this.#actor;
-    const view = await openedAfter(this.#workspace, actor, () =>
+    const view = await actUntilOpened(this.#workspace, actor, () =>
       typeof opener === 'string' ? this.command(opener) : this.click(opener.message, opener.action),
     );
     const { outcome, ...rest } = await actor.submit(view, values);
@@ -115,7 +115,7 @@ export class Doing {
    * @param action requests an order for these names
    * @returns a function that finds the order's current card
    */
-  async asks(names: readonly string[], action: () => Promise<unknown>): Promise<() => Message> {
+  async requestOrder(names: readonly string[], action: () => Promise<unknown>): Promise<() => Message> {
     const findCards = () =>
       this.#workspace
         .messages(this.#channel)

@@ -27,7 +27,7 @@ export function showRecords({ registry, state }: SandboxService): void {
 }
 
 /** The certificate is made up, because the demo has no websites. */
-export function certificateOf(name: string, now: number): CertificateReading {
+export function createCertificate(name: string, now: number): CertificateReading {
   const days = name === EXPIRED_CERTIFICATE_NAME ? -2 : CERTIFICATE_DAYS;
   return { state: 'seen', value: [new Date(now + days * DAY_MS).toISOString()] };
 }

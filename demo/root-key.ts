@@ -9,7 +9,7 @@ import { Authenticator } from './authenticator.ts';
  * valid after a restart.
  */
 
-export async function openRoot(dataDir: string, relyingParty: RelyingParty): Promise<Authenticator> {
+export async function loadOrCreateRoot(dataDir: string, relyingParty: RelyingParty): Promise<Authenticator> {
   const file = join(dataDir, 'root.key');
   const stored = await readFile(file, 'utf8').catch(() => undefined);
   const root = new Authenticator(
@@ -20,7 +20,7 @@ export async function openRoot(dataDir: string, relyingParty: RelyingParty): Pro
   return root;
 }
 
-export function pageAddress(text: string): string | undefined {
+export function findPageAddress(text: string): string | undefined {
   return /http:\/\/localhost:\d+\/(?:sign|keys)\/\S+/.exec(text)?.[0];
 }
 
@@ -37,7 +37,7 @@ const resultSchema = z.object({ done: z.boolean(), title: z.string(), text: z.st
  * @returns the page's title afterwards
  * @throws Error with the page's text if it doesn't sign
  */
-export async function pressWith(
+export async function signPage(
   authenticator: Authenticator,
   address: string,
   botUrl: string,

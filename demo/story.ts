@@ -15,7 +15,7 @@ export interface StoryParts {
   /** Moves the clock of the bot and the sandbox. */
   readonly moveTime: (byMs: number) => Promise<unknown>;
   /** The reported incidents of the name, by kind. */
-  readonly told: () => readonly string[];
+  readonly listReportedKinds: () => readonly string[];
 }
 
 const HOUR_MS = 3_600_000;
@@ -27,15 +27,21 @@ const MAX_STEPS = 12;
 const EXPECTED_KINDS = ['nameservers', 'registrar'];
 
 /** Plays the theft of a guarded name, and moves the clock until the bot has reported it. */
-export async function playTheft({ service, dns, name, moveTime, told }: StoryParts): Promise<void> {
+export async function playTheft({
+  service,
+  dns,
+  name,
+  moveTime,
+  listReportedKinds,
+}: StoryParts): Promise<void> {
   await dns.addNameserver('ns1.thief.example');
   showRecord(service, name);
   for (let lookups = 0; lookups < 3; lookups += 1) await moveTime(LOOKUP_INTERVAL_MS);
   for (const step of theft({ service, dns, name } satisfies StoryContext)) step.run();
-  const isReported = () => EXPECTED_KINDS.every((kind) => told().includes(kind));
+  const isReported = () => EXPECTED_KINDS.every((kind) => listReportedKinds().includes(kind));
   for (let step = 0; step < MAX_STEPS && !isReported(); step += 1) await moveTime(STEP_MS);
   if (!isReported())
-    throw new Error(`the theft of ${name} was not reported: ${told().join() || 'no incident'}`);
+    throw new Error(`the theft of ${name} was not reported: ${listReportedKinds().join() || 'no incident'}`);
 }
 
 const DAY_MS = 24 * HOUR_MS;

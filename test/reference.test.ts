@@ -16,8 +16,8 @@ test('defaults in the reference are those of the code', () => {
     APPROVERS: 'U0BOB',
   };
   const defaults = Object.values(SETTINGS).flatMap((settings) =>
-    Object.entries(settings).flatMap(([name, { unset }]) => {
-      const [, value] = /^`([^`]+)`$/.exec(unset) ?? [];
+    Object.entries(settings).flatMap(([name, { ifUnset }]) => {
+      const [, value] = /^`([^`]+)`$/.exec(ifUnset) ?? [];
       // Another variable's value, or an address with one in it.
       return value === undefined || /[A-Z]{4}/.test(value) ? [] : [[name, value] as const];
     }),

@@ -1,6 +1,6 @@
 import { type Bench, type Line, measureAlternately, quantile, type Row, roundsAtLeast } from '../measure.ts';
-import { command, type Delivery, press } from '../slack-load.ts';
-import { Surroundings, until } from '../surroundings.ts';
+import { buildClick, buildCommand, type Delivery } from '../slack-load.ts';
+import { Surroundings, waitUntil } from '../surroundings.ts';
 
 /*
  * How long Slack waits for acknowledgements, at 50 deliveries a second, compared with a Bolt app that only commits one
@@ -25,17 +25,17 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
     const bare = await s.start('committing-bolt.ts');
     const bot = await s.start('bot.ts');
     let name = 0;
-    const help = () => command('help', s.person(name++), s.responseUrl);
-    const renew = () => command(`renew bench-${name++}.rest 2 -- paid`, s.person(name), s.responseUrl);
+    const help = () => buildCommand('help', s.person(name++), s.responseUrl);
+    const renew = () => buildCommand(`renew bench-${name++}.rest 2 -- paid`, s.person(name), s.responseUrl);
     const createMany = (make: () => Delivery) => Array.from({ length: amount }, make);
     const createClicks = async () => {
       progress('requesting orders to approve');
-      const missing = amount - (await s.waiting()).length;
-      if (missing > 0) await s.slack.inTurn(bot.port, Array.from({ length: missing }, renew), 4);
-      await until('the cards are posted', async () => (await s.waiting()).length >= amount);
-      await s.quiet();
-      const waiting = (await s.waiting()).slice(0, amount);
-      return waiting.map((order) => press('order_approve', order, s.approver, s.responseUrl));
+      const missing = amount - (await s.listWaitingOrders()).length;
+      if (missing > 0) await s.slack.sendConcurrently(bot.port, Array.from({ length: missing }, renew), 4);
+      await waitUntil('the cards are posted', async () => (await s.listWaitingOrders()).length >= amount);
+      await s.waitUntilIdle();
+      const waiting = (await s.listWaitingOrders()).slice(0, amount);
+      return waiting.map((order) => buildClick('order_approve', order, s.approver, s.responseUrl));
     };
     const kinds: [string, () => Promise<Delivery[]>][] = [
       ['/domain help', async () => createMany(help)],
@@ -46,11 +46,11 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
       const ours = async () => {
         const deliveries = await make();
         progress(what);
-        const durations = await s.slack.atRate(bot.port, deliveries, PER_SECOND);
-        await s.quiet();
+        const durations = await s.slack.sendAtRate(bot.port, deliveries, PER_SECOND);
+        await s.waitUntilIdle();
         return durations;
       };
-      const theirs = async () => s.slack.atRate(bare.port, await make(), PER_SECOND);
+      const theirs = async () => s.slack.sendAtRate(bare.port, await make(), PER_SECOND);
       // Opens connections and compiles code; not counted.
       for (let round = 0; round < WARM_UP_ROUNDS; round += 1) for (const side of [ours, theirs]) await side();
       const measured = await measureAlternately(rounds, ours, theirs);

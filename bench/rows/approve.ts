@@ -1,8 +1,8 @@
 import { request } from 'undici';
 import { measureIdleLatency, timeUntilRequest } from '../idle-latency.ts';
 import type { Row } from '../measure.ts';
-import { command, press } from '../slack-load.ts';
-import { until } from '../surroundings.ts';
+import { buildClick, buildCommand } from '../slack-load.ts';
+import { waitUntil } from '../surroundings.ts';
 
 /*
  * The time from an approver's click until its request arrives at the service, on an otherwise idle system. It includes
@@ -31,16 +31,16 @@ export const approve: Row = {
       let name = 0;
       return async (amount) => {
         const commands = Array.from({ length: amount }, () =>
-          command(`renew idle-${name++}.rest 2`, s.person(name), s.responseUrl),
+          buildCommand(`renew idle-${name++}.rest 2`, s.person(name), s.responseUrl),
         );
-        await s.slack.inTurn(botPort, commands, 4);
-        await until('the cards are posted', async () => (await s.waiting()).length >= amount);
+        await s.slack.sendConcurrently(botPort, commands, 4);
+        await waitUntil('the cards are posted', async () => (await s.listWaitingOrders()).length >= amount);
         const ours: number[] = [];
         const theirs: number[] = [];
-        for (const order of await s.waiting()) {
-          const click = press('order_approve', order, s.approver, s.responseUrl);
+        for (const order of await s.listWaitingOrders()) {
+          const click = buildClick('order_approve', order, s.approver, s.responseUrl);
           ours.push(await timeUntilRequest(s, () => s.slack.deliver(botPort, click)));
-          await s.quiet();
+          await s.waitUntilIdle();
           theirs.push(await timeUntilRequest(s, sendBare));
         }
         return { ours, theirs };

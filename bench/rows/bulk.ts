@@ -2,8 +2,8 @@ import pg from 'pg';
 import { Pool } from 'undici';
 import { z } from 'zod';
 import { type Bench, type Line, measureAlternately, type Row } from '../measure.ts';
-import { press, submission } from '../slack-load.ts';
-import { Surroundings, until } from '../surroundings.ts';
+import { buildClick, buildSubmission } from '../slack-load.ts';
+import { Surroundings, waitUntil } from '../surroundings.ts';
 
 /*
  * One order for 2,000 names, from its approval until its last row is settled: four concurrent requests in waves of 20,
@@ -23,7 +23,7 @@ const rowSchema = z.tuple([z.object({ seconds: z.coerce.number().nullable(), ope
 async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
   const rows = effort.quick ? 40 : 2_000;
   const s = await Surroundings.open();
-  const pool = new pg.Pool({ connectionString: await s.postgres.database(), max: CONCURRENCY });
+  const pool = new pg.Pool({ connectionString: await s.postgres.createDatabase(), max: CONCURRENCY });
   const service = new Pool(s.peersUrl, { connections: CONCURRENCY });
   try {
     const bot = await s.start('bot.ts');
@@ -36,11 +36,11 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
       const file = `${s.peersUrl}/files/${orderCount}/${rows}.csv`;
       const { orderId, planMs } = await requestBulkOrder(s, bot.port, file);
       plans.push(planMs);
-      const card = (await s.waiting()).find(({ id }) => id === orderId);
+      const card = (await s.listWaitingOrders()).find(({ id }) => id === orderId);
       if (card === undefined) throw new Error('the order has no card');
-      await s.slack.deliver(bot.port, press('order_approve', card, s.approver, s.responseUrl));
+      await s.slack.deliver(bot.port, buildClick('order_approve', card, s.approver, s.responseUrl));
       const rate = await waitUntilSettled(s, orderId, rows);
-      await s.quiet();
+      await s.waitUntilIdle();
       return rate;
     };
     const theirs = async (): Promise<number> => {
@@ -97,24 +97,26 @@ async function requestBulkOrder(s: Surroundings, port: number, file: string) {
     file: { type: 'file_input', files: [{ id: 'F0BENCH', url_private: file }] },
   };
   const startedAt = performance.now();
-  await s.slack.deliver(port, submission('bulk', values, { channelId: CHANNEL }, s.person(0)));
+  await s.slack.deliver(port, buildSubmission('bulk', values, { channelId: CHANNEL }, s.person(0)));
   const findNewest = async () =>
     ordersSchema.parse(
       (await s.db.query('SELECT id, state FROM orders ORDER BY created_at DESC LIMIT 1')).rows,
     )[0];
-  await until('the plan is stored', async () => (await findNewest())?.state === 'DRAFT');
+  await waitUntil('the plan is stored', async () => (await findNewest())?.state === 'DRAFT');
   const planMs = performance.now() - startedAt;
   const id = (await findNewest())?.id ?? '';
   const draft = { id, channelId: CHANNEL, ts: '1700000000.000001' };
-  await s.slack.deliver(port, press('order_confirm', draft, s.person(0), s.responseUrl));
-  await until('the card is posted', async () => (await s.waiting()).some((order) => order.id === id));
+  await s.slack.deliver(port, buildClick('order_confirm', draft, s.person(0), s.responseUrl));
+  await waitUntil('the card is posted', async () =>
+    (await s.listWaitingOrders()).some((order) => order.id === id),
+  );
   return { orderId: id, planMs };
 }
 
 /** @returns names per second since the order's approval */
 async function waitUntilSettled(s: Surroundings, orderId: string, rows: number): Promise<number> {
   let seconds = 0;
-  await until(
+  await waitUntil(
     'the order has ended',
     async () => {
       const { rows: found } = await s.db.query(

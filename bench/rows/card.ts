@@ -2,7 +2,7 @@ import { request } from 'undici';
 import { z } from 'zod';
 import { measureIdleLatency, timeUntil } from '../idle-latency.ts';
 import type { Row } from '../measure.ts';
-import { command } from '../slack-load.ts';
+import { buildCommand } from '../slack-load.ts';
 
 /*
  * The time from a complete command until its card arrives at Slack, on an otherwise idle system: signature, the person,
@@ -45,9 +45,9 @@ export const card: Row = {
         const ours: number[] = [];
         const theirs: number[] = [];
         for (let n = 0; n < amount; n += 1) {
-          const renewal = command(`renew card-${name++}.rest 2`, s.person(name), s.responseUrl);
+          const renewal = buildCommand(`renew card-${name++}.rest 2`, s.person(name), s.responseUrl);
           ours.push(await untilPosted(() => s.slack.deliver(botPort, renewal)));
-          await s.quiet();
+          await s.waitUntilIdle();
           theirs.push(await untilPosted(callDirectly));
         }
         return { ours, theirs };

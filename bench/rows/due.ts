@@ -35,7 +35,7 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
     for (const size of sizes) {
       progress(`${size} names`);
       const dueCount = Math.min(1_000, size / 100);
-      const url = await postgres.database();
+      const url = await postgres.createDatabase();
       const client = new pg.Client({ connectionString: url });
       const database = openDatabase({ url });
       await client.connect();

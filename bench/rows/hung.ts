@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { DatabaseProxy } from '../../test/support/database-proxy.ts';
 import type { Bench, Line, Row } from '../measure.ts';
-import { ask } from '../orders.ts';
-import { command, press } from '../slack-load.ts';
+import { requestOrders } from '../orders.ts';
+import { buildClick, buildCommand } from '../slack-load.ts';
 import { Surroundings } from '../surroundings.ts';
 
 /*
@@ -21,19 +21,19 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
     const proxy = new DatabaseProxy();
     try {
       const bot = await s.start('bot.ts', s.environment(await proxy.start(s.databaseUrl)));
-      await ask(s, [bot], amount / 3);
-      const clicks = (await s.waiting()).map((order) =>
-        press('order_approve', order, s.approver, s.responseUrl),
+      await requestOrders(s, [bot], amount / 3);
+      const clicks = (await s.listWaitingOrders()).map((order) =>
+        buildClick('order_approve', order, s.approver, s.responseUrl),
       );
       const deliveries = clicks.flatMap((click, n) => [
         click,
-        command('help', s.person(n), s.responseUrl),
-        command(`renew hung-${n}.rest 2`, s.person(n), s.responseUrl),
+        buildCommand('help', s.person(n), s.responseUrl),
+        buildCommand(`renew hung-${n}.rest 2`, s.person(n), s.responseUrl),
       ]);
       progress(`round ${round + 1}`);
       await s.peers.ask({ hang: true }, z.object({ hanging: z.literal(true) }));
       proxy.hang();
-      slowest.push(Math.max(...(await s.slack.atRate(bot.port, deliveries, PER_SECOND))));
+      slowest.push(Math.max(...(await s.slack.sendAtRate(bot.port, deliveries, PER_SECOND))));
     } finally {
       proxy.close();
       await s.close();

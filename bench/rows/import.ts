@@ -16,7 +16,7 @@ const DAY_MS = 86_400_000;
 async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
   const amount = effort.quick ? 200 : 10_000;
   const postgres = await Postgres.start();
-  const database = openDatabase({ url: await postgres.database() });
+  const database = openDatabase({ url: await postgres.createDatabase() });
   try {
     const now = new Date();
     const names = Array.from({ length: amount }, (_, n) => ({

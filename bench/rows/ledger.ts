@@ -47,7 +47,7 @@ async function withLedger<Result>(
   postgres: Postgres,
   action: (ledger: Ledger, run: (sql: string) => Promise<unknown>) => Promise<Result>,
 ): Promise<Result> {
-  const url = await postgres.database();
+  const url = await postgres.createDatabase();
   const database = openDatabase({ url });
   // Not the store's connection, because these statements may take minutes.
   const client = new pg.Client({ connectionString: url });

@@ -5,8 +5,8 @@ import { openDatabase } from '../../src/store/database.ts';
 import { createPortfolioStore } from '../../src/store/portfolio.ts';
 import { fillPortfolio } from '../../test/support/portfolio.ts';
 import { type Bench, type Line, measureAlternately, quantile, type Row } from '../measure.ts';
-import { command } from '../slack-load.ts';
-import { Surroundings, until } from '../surroundings.ts';
+import { buildCommand } from '../slack-load.ts';
+import { Surroundings, waitUntil } from '../surroundings.ts';
 
 /*
  * `/domain names` in a portfolio of 100,000 names: the first page and the number of names in each zone, compared with
@@ -129,9 +129,9 @@ async function* measureCommand(
   let commandCount = 0;
   const timeCommand = async (text: string): Promise<number> => {
     const startedAt = Number(process.hrtime.bigint()) / 1e6;
-    await s.slack.deliver(bot.port, command(`names ${text}`, s.person(commandCount++), s.responseUrl));
+    await s.slack.deliver(bot.port, buildCommand(`names ${text}`, s.person(commandCount++), s.responseUrl));
     let answer: readonly [number, string] | undefined;
-    await until(
+    await waitUntil(
       'the names are shown',
       async () => {
         answer = (await s.peers.ask('responses', responsesSchema)).responses[0];

@@ -7,8 +7,8 @@ import { createLinks } from '../../src/web/links.ts';
 import { Authenticator } from '../../test/support/authenticator.ts';
 import { measureIdleLatency, timeUntilRequest } from '../idle-latency.ts';
 import type { Row } from '../measure.ts';
-import { command } from '../slack-load.ts';
-import { TEAM_ID, until } from '../surroundings.ts';
+import { buildCommand } from '../slack-load.ts';
+import { TEAM_ID, waitUntil } from '../surroundings.ts';
 
 /*
  * The time from opening an order's page until its request arrives at the service, on an otherwise idle system, with a
@@ -36,7 +36,7 @@ export const sign: Row = {
     const settings = { PUBLIC_URL, SIGNING_ROOTS: passkey.fingerprint };
     return measureIdleLatency(bench, { ...LATENCY, settings }, async (s, botPort) => {
       const database = openDatabase({ url: s.databaseUrl });
-      s.closing(() => database.close());
+      s.addCleanup(() => database.close());
       const { fingerprint, publicKey, credential } = passkey;
       await createKeyStore(database, TEAM_ID).add({
         ...{ fingerprint, publicKey, credential, label: 'bench', owner: s.approver },
@@ -67,17 +67,17 @@ export const sign: Row = {
       let name = 0;
       return async (amount) => {
         const commands = Array.from({ length: amount }, () =>
-          command(`renew signed-${name++}.rest 2`, s.person(name), s.responseUrl),
+          buildCommand(`renew signed-${name++}.rest 2`, s.person(name), s.responseUrl),
         );
-        await s.slack.inTurn(botPort, commands, 4);
-        await until('the cards are posted', async () => (await s.waiting()).length >= amount);
+        await s.slack.sendConcurrently(botPort, commands, 4);
+        await waitUntil('the cards are posted', async () => (await s.listWaitingOrders()).length >= amount);
         const ours: number[] = [];
         const theirs: number[] = [];
-        for (const { id } of await s.waiting()) {
+        for (const { id } of await s.listWaitingOrders()) {
           const link = await links.open('order', s.approver, id);
           const url = (link ?? '').replace(PUBLIC_URL, `http://127.0.0.1:${botPort}`);
           ours.push(await timeUntilRequest(s, () => signOn(url)));
-          await s.quiet();
+          await s.waitUntilIdle();
           theirs.push(await timeUntilRequest(s, sendBare));
         }
         return { ours, theirs };

@@ -7,9 +7,9 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Bench, type Line, measureAlternately, type Row, roundsAtLeast } from '../measure.ts';
-import { approveAll, ask } from '../orders.ts';
-import { type Program, residentMb, startProgram } from '../processes.ts';
-import { command, press } from '../slack-load.ts';
+import { approveAll, requestOrders } from '../orders.ts';
+import { type Program, readResidentMemoryMb, startProgram } from '../processes.ts';
+import { buildClick, buildCommand } from '../slack-load.ts';
 import { Surroundings } from '../surroundings.ts';
 
 /*
@@ -90,7 +90,7 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
   const measureStart = async (file: URL) => {
     const program = await startInstance(file);
     await sleep(idleMs);
-    const idleMb = residentMb(program.pid);
+    const idleMb = readResidentMemoryMb(program.pid);
     await program.stop();
     return { ms: program.startedWithinMs, idle: idleMb };
   };
@@ -129,26 +129,26 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
     let afterQuarterMb = Number.NaN;
     for (let done = 0; done < orders; done += batchSize) {
       progress(`${done} of ${orders} orders`);
-      await ask(s, [bot], batchSize);
+      await requestOrders(s, [bot], batchSize);
       await approveAll(s, [bot], batchSize, APPROVERS);
       if (done + batchSize === orders / 4) {
         await sleep(idleMs * 6);
-        afterQuarterMb = residentMb(bot.pid);
+        afterQuarterMb = readResidentMemoryMb(bot.pid);
       }
       const commands = Array.from({ length: batchSize }, (_, n) =>
-        command('renew bare.rest 2', s.person(n), s.responseUrl),
+        buildCommand('renew bare.rest 2', s.person(n), s.responseUrl),
       );
       const order = { id: 'none', channelId: 'C0BARE', ts: '1.1' };
       const clicks = Array.from({ length: batchSize }, () =>
-        press('order_approve', order, s.approver, s.responseUrl),
+        buildClick('order_approve', order, s.approver, s.responseUrl),
       );
-      await s.slack.inTurn(bare.port, [...commands, ...clicks], 8);
+      await s.slack.sendConcurrently(bare.port, [...commands, ...clicks], 8);
     }
-    await s.quiet();
+    await s.waitUntilIdle();
     // After a while, an idle process returns memory that it needed only briefly.
     await sleep(idleMs * 6);
-    const finalMb = residentMb(bot.pid);
-    const bareFinalMb = residentMb(bare.pid);
+    const finalMb = readResidentMemoryMb(bot.pid);
+    const bareFinalMb = readResidentMemoryMb(bare.pid);
     yield {
       row: 'start',
       what: `resident memory after ${orders} orders`,

@@ -22,7 +22,7 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
   const s = await Surroundings.open();
   try {
     const bot = await s.start('bot.ts');
-    const bare = await s.start('bare-jobs.ts', { DATABASE_URL: await s.postgres.database() });
+    const bare = await s.start('bare-jobs.ts', { DATABASE_URL: await s.postgres.createDatabase() });
     const ours = (round: number) => {
       progress(round < 0 ? 'warming up' : `round ${round + 1}`);
       return carryOut(s, [bot], amount);

@@ -54,9 +54,9 @@ function buildCommandTables(): readonly string[] {
 function buildSettingTables(): readonly string[] {
   const undocumented = new Set(Object.keys(VARIABLE_EXAMPLES));
   const tables = Object.entries(SETTINGS).flatMap(([title, settings]) => {
-    const rows = Object.entries(settings).map(([name, { meaning, unset }]) => {
+    const rows = Object.entries(settings).map(([name, { meaning, ifUnset }]) => {
       undocumented.delete(name);
-      return [`\`${name}\``, meaning, unset];
+      return [`\`${name}\``, meaning, ifUnset];
     });
     return [`### ${title}`, formatTable(['variable', 'meaning', 'if unset'], rows)];
   });

@@ -5,10 +5,10 @@ type Variable = keyof typeof VARIABLE_EXAMPLES;
 export interface Setting {
   readonly meaning: string;
   /** As in `.env.example`, or in words. */
-  readonly unset: string;
+  readonly ifUnset: string;
 }
 
-const setting = (meaning: string, unset: string): Setting => ({ meaning, unset });
+const setting = (meaning: string, ifUnset: string): Setting => ({ meaning, ifUnset });
 
 /** Every variable, in the order of the reference. */
 export const SETTINGS: Readonly<Record<string, Readonly<Partial<Record<Variable, Setting>>>>> = {

@@ -208,7 +208,7 @@ function createIncident(name: string, changes: readonly IncidentChange[], at: Da
 /** Also reopens an incident that was closed, because the new changes need attention. */
 function addChanges(before: Incident, added: readonly IncidentChange[]): Incident {
   const changes = [...before.changes, ...added];
-  const reopened = { proposed: undefined, explained: undefined, overAt: undefined } as const;
+  const reopened = { proposedExplanation: undefined, explanation: undefined, overAt: undefined } as const;
   return { ...before, ...reopened, changes, state: before.raisedBy === undefined ? 'open' : 'raised' };
 }
 

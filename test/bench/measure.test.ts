@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import {
+  computeSpread,
   isMet,
   type Line,
   measureAlternately,
   quantile,
-  spreadOf,
   targetFigures,
 } from '../../bench/measure.ts';
-import { tableOf } from '../../bench/table.ts';
+import { formatTable } from '../../bench/table.ts';
 
 const LINE: Line = {
   row: 'orders',
@@ -21,7 +21,7 @@ const LINE: Line = {
 
 test('a ratio is taken within each round, and its median counts', () => {
   expect(targetFigures(LINE)).toEqual([0.6, 0.4, 0.4]);
-  expect(spreadOf(targetFigures(LINE))).toEqual({ median: 0.4, least: 0.4, most: 0.6 });
+  expect(computeSpread(targetFigures(LINE))).toEqual({ median: 0.4, least: 0.4, most: 0.6 });
   expect(isMet(LINE)).toBe(false);
   expect(isMet({ ...LINE, ours: [60, 50, 70] })).toBe(true);
 });
@@ -50,7 +50,7 @@ test('both sides are measured alternately, and neither always comes first', asyn
 });
 
 test('the table shows each measurement, its reference, and whether it meets the target', () => {
-  const [head, , line] = tableOf([LINE]).split('\n');
+  const [head, , line] = formatTable([LINE]).split('\n');
   expect(head).toMatch(/^row .*ours .*reference .*assessed \(least … most\) .*target/);
   expect(line).toMatch(
     /^orders .*50\.0 \/s .*100 \/s .*jobs by hand .*0\.400× \(0\.400 … 0\.600\) .*≥ 0\.5× .*NOT MET$/,

@@ -26,6 +26,6 @@ test('a stolen delegation survives later requests', async () => {
   await sandbox.addNameserver('ns1.thief.example');
   sandbox.world.serve('cafe.rest', ['ns1.thief.example'], []);
   sandbox.world.delegate('cafe.rest', ['ns1.thief.example']);
-  dns.follow();
+  dns.syncDelegations();
   expect(JSON.stringify(sandbox.world.resolve('cafe.rest', 'NS').answers)).toContain('ns1.thief.example');
 });

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type Demo, startDemo } from '../../demo/demo.ts';
 import { RESTAURANTS } from '../../demo/history.ts';
-import { Doing } from '../../demo/people.ts';
+import { PersonActions } from '../../demo/people.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { answerTo, link, textOf, until } from '../support/demo.ts';
@@ -143,8 +143,8 @@ test('a click approves, because the policy is signed; and the guide’s panel st
 
 test('after a restart at another port it continues, with the signatures and the mandate, and doesn’t start over', async () => {
   const before = cards().map(({ id }) => id);
-  const bob = new Doing(demo.workspace, 'U0BOB');
-  await bob.pressed(await bob.answerTo('/domain mandates'), 'mandate_end');
+  const bob = new PersonActions(demo.workspace, 'U0BOB');
+  await bob.clickAndWait(await bob.typeCommand('/domain mandates'), 'mandate_end');
   await demo.stop();
   demo = await started();
   expect(logged).not.toContain('less history');

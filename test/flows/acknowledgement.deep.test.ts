@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { ACKNOWLEDGE_WITHIN_MS } from '../../src/slack/inbound/acknowledgement.ts';
-import { DOMAINS, openedAfter, openForm, textOf, useTestDemo } from '../support/demo.ts';
+import { actUntilOpened, DOMAINS, openForm, textOf, useTestDemo } from '../support/demo.ts';
 import { ask, requestsOf } from '../support/orders.ts';
 import { buttonValue, ephemeral } from '../support/people.ts';
 
@@ -80,7 +80,7 @@ describe.each([
     const draft = await ephemeral(t.workspace, t.alice, 'the question', ({ blocks }) =>
       JSON.stringify(blocks).includes('order_confirm'),
     );
-    const form = await openedAfter(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
+    const form = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
     usual();
     expect((await t.carol.click(approved.card, 'order_approve')).acked).toBe(true);
     expect(await stateOf(approved.id)).not.toBe('PENDING');

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { answerTo, openedAfter, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { actUntilOpened, answerTo, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { approveWhereItStands, detailsOf } from '../support/looking.ts';
 import { approvedBy, ask, chargesFor, orderAfter, requestsOf } from '../support/orders.ts';
 import { ephemeral } from '../support/people.ts';
@@ -43,7 +43,7 @@ describe('everything in a response', () => {
     expect(details).toContain('For: Redirect www.cafe.rest, 1 record');
     expect(details, 'moments as people write them').toMatch(/• Created: <!date/);
 
-    const all = await openedAfter(t.workspace, t.bob, () => t.bob.click(reply, 'order_data'));
+    const all = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(reply, 'order_data'));
     const [request] = requestsOf(t.service, order);
     expect(textOf(all)).toContain('"stid": "');
     expect(textOf(all)).toContain('"type": "SUCCESS"');
@@ -55,7 +55,7 @@ describe('everything in a response', () => {
     expect(later).toContain('• Domain: cafe.rest');
     expect(later).toContain('• Target: https://cafe.example/&lt;menu&gt;');
     const shown = await ephemeral(t.workspace, t.alice, 'the order', ({ text }) => text.includes('redirect'));
-    const again = await openedAfter(t.workspace, t.alice, () => t.alice.click(shown, 'order_data'));
+    const again = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(shown, 'order_data'));
     expect(textOf(again)).toContain('"source": "www.cafe.rest"');
     await t.alice.close(again);
   });
@@ -102,7 +102,7 @@ describe('everything in a response', () => {
     const reply = await order.ends('SUCCEEDED');
     const code = t.service.state.domain('curry.rest', 4)?.authCode ?? '';
     expect(code).not.toBe('');
-    const all = await openedAfter(t.workspace, t.bob, () => t.bob.click(reply, 'order_data'));
+    const all = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(reply, 'order_data'));
     expect(textOf(all)).toContain('S0107');
     expect(textOf(all)).not.toContain(code);
     expect(await t.dump()).not.toContain(code);

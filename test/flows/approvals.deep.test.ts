@@ -1,7 +1,7 @@
 import type { Actor } from '@domain-steward/slack-workspace';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/store/database.ts';
-import { buttonsOf, openedAfter, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { actUntilOpened, buttonsOf, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { ask, requestsOf, type SeenOrder } from '../support/orders.ts';
 
 /* Decisions about orders, and the fate of an undecided one. */
@@ -35,7 +35,7 @@ describe('denying', () => {
   test('asks for a reason, which is shown in the thread', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew catering.rest');
     expect(await told(t.alice, () => t.alice.click(order.card, 'order_deny'))).toMatch(/only approvers/i);
-    const form = await openedAfter(t.workspace, t.bob, () => t.bob.click(order.card, 'order_deny'));
+    const form = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(order.card, 'order_deny'));
     expect(form.callback_id).toBe('deny');
     expect(await t.bob.submit(form, { reason: 'We let it <!channel> go' })).toEqual({ outcome: 'closed' });
     const reply = await order.ends('DENIED');

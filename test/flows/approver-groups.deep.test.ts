@@ -1,6 +1,6 @@
 import type { Actor } from '@domain-steward/slack-workspace';
 import { afterEach, describe, expect, test } from 'vitest';
-import { DOMAINS, openedAfter, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
+import { actUntilOpened, DOMAINS, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
 import { ask } from '../support/orders.ts';
 
 /* User groups as approvers: few calls of Slack's API, and the effect of a group that Slack doesn't return. */
@@ -41,7 +41,7 @@ describe('a group is read from Slack', () => {
   test('not at all for people who are listed', async () => {
     const before = asked();
     const order = await renewal();
-    await openedAfter(t.workspace, t.bob, () => t.bob.click(order.card, 'order_deny'));
+    await actUntilOpened(t.workspace, t.bob, () => t.bob.click(order.card, 'order_deny'));
     await t.bob.click(order.card, 'order_approve');
     await order.ends('SUCCEEDED');
     await home(t.bob);
@@ -96,7 +96,7 @@ describe('a group that Slack doesn’t return', () => {
 
   test('is named without markup by a refusing form', async () => {
     const order = await renewal();
-    const form = await openedAfter(t.workspace, t.carol, () => t.carol.click(order.card, 'order_deny'));
+    const form = await actUntilOpened(t.workspace, t.carol, () => t.carol.click(order.card, 'order_deny'));
     // The cache is cleared before she submits.
     await t.workspace.setUsergroup('S0APPROVERS', ['U0CAROL']);
     t.workspace.faults.set({ method: METHOD, kind: 'http_500' });

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { diffPrices } from '../../src/money/prices.ts';
 import type { Policy } from '../../src/policy/policy.ts';
 import { rule } from '../policy/sample.ts';
-import { answerTo, openedAfter, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { actUntilOpened, answerTo, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { ask, type SeenOrder } from '../support/orders.ts';
 import { auditLog, closed } from '../support/people.ts';
 
@@ -51,7 +51,7 @@ test('a stand-in decides for an absent person, by a rule of a version, about a s
   await t.carol.click(order.card, 'order_approve');
   await order.ends('SUCCEEDED');
   const refused = await ask(t.workspace, t.alice, '/domain renew bar.rest');
-  const form = await openedAfter(t.workspace, t.carol, () => t.carol.click(refused.card, 'order_deny'));
+  const form = await actUntilOpened(t.workspace, t.carol, () => t.carol.click(refused.card, 'order_deny'));
   closed(await t.carol.submit(form, { reason: 'not again' }));
   await refused.ends('DENIED');
   await answerTo(t.workspace, t.bob, '/domain back');
@@ -121,7 +121,7 @@ test('an agreement to exceed a budget has its person', async () => {
   await answerTo(t.workspace, t.ada, '/domain spend');
   const shown = t.ada.ephemerals().at(-1);
   if (shown === undefined) throw new Error('what was spent was not shown');
-  const form = await openedAfter(t.workspace, t.ada, () => t.ada.click(shown, 'budget_add'));
+  const form = await actUntilOpened(t.workspace, t.ada, () => t.ada.click(shown, 'budget_add'));
   await toldAfter(t.workspace, t.ada, async () =>
     closed(await t.ada.submit(form, { amount: '10.00', span: 'month' })),
   );

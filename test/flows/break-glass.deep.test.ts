@@ -1,7 +1,15 @@
 import type { Actor } from '@domain-steward/slack-workspace';
 import { beforeEach, expect, test } from 'vitest';
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
-import { answerTo, buttonsOf, openedAfter, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
+import {
+  actUntilOpened,
+  answerTo,
+  buttonsOf,
+  textOf,
+  toldAfter,
+  until,
+  useTestDemo,
+} from '../support/demo.ts';
 import { ask, chargesFor, type SeenOrder } from '../support/orders.ts';
 import { auditLog, clickAs, giveReason } from '../support/people.ts';
 
@@ -60,7 +68,7 @@ test('an admin approves alone, everyone is notified, and another admin signs it 
   expect(await told(t.alice, () => t.alice.click(order.card, 'order_break_glass'))).toContain(
     'You requested this, so you can’t use break glass for it.',
   );
-  const form = await openedAfter(t.workspace, t.ada, () => t.ada.click(order.card, 'order_break_glass'));
+  const form = await actUntilOpened(t.workspace, t.ada, () => t.ada.click(order.card, 'order_break_glass'));
   expect(form.callback_id).toBe('break_glass');
   expect(await t.ada.submit(form, { reason: '  ' })).toMatchObject({ outcome: 'errors' });
   expect(order.state).toBe('PENDING');

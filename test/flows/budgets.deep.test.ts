@@ -1,7 +1,7 @@
 import type { View } from '@domain-steward/slack-workspace';
 import { beforeAll, expect, it } from 'vitest';
 import { diffPrices } from '../../src/money/prices.ts';
-import { answerTo, buttonsOf, openedAfter, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { actUntilOpened, answerTo, buttonsOf, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { detailsOf } from '../support/looking.ts';
 import { ask } from '../support/orders.ts';
 import { auditLog, clickAs, closed, fieldsOf, filledOf } from '../support/people.ts';
@@ -47,7 +47,7 @@ async function formBehind(button: 'budget_add' | 'budget_edit'): Promise<View> {
   if (shown === undefined) throw new Error('what was spent was not shown');
   const value = /"value":"([0-9a-f-]{36})"/.exec(JSON.stringify(shown.blocks))?.[1];
   const which = button === 'budget_edit' && value !== undefined ? { value } : {};
-  return openedAfter(t.workspace, t.ada, () => t.ada.click(shown, button, which));
+  return actUntilOpened(t.workspace, t.ada, () => t.ada.click(shown, button, which));
 }
 
 it('are created only by admins, in a form that shows errors', async () => {

@@ -2,10 +2,10 @@ import type { Actor, Message } from '@domain-steward/slack-workspace';
 import { beforeAll, expect, test } from 'vitest';
 import { Authenticator } from '../support/authenticator.ts';
 import {
+  actUntilOpened,
   answerTo,
   buttonsOf,
   DOMAINS,
-  openedAfter,
   openForm,
   textOf,
   toldAfter,
@@ -128,7 +128,9 @@ test('an approver of the unsigned part approves with a click while another one s
     if (message === undefined) throw new Error('no policy was shown');
     return message;
   };
-  const form = await openedAfter(t.workspace, t.ada, async () => t.ada.click(await shown(), 'policy_upload'));
+  const form = await actUntilOpened(t.workspace, t.ada, async () =>
+    t.ada.click(await shown(), 'policy_upload'),
+  );
   const rules = `- {rule_name: by those who may not be known, tasks: [renew], names: ["*"], by: [S0NOBODY], decision: approve, approvers: [U0BOB], signed: true}
 - {rule_name: by a click, tasks: [renew], names: ["*"], decision: approve, approvers: [U0CAROL]}`;
   await toldAfter(t.workspace, t.ada, async () => closed(await t.ada.submit(form, { rules })));

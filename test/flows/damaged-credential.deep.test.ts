@@ -2,7 +2,7 @@ import type { Actor, Message } from '@domain-steward/slack-workspace';
 import pg from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import { diffPrices } from '../../src/money/prices.ts';
-import { answerTo, DOMAINS, openedAfter, textOf, until, useTestDemo } from '../support/demo.ts';
+import { actUntilOpened, answerTo, DOMAINS, textOf, until, useTestDemo } from '../support/demo.ts';
 import { chargesFor, orderAfter } from '../support/orders.ts';
 import { closed } from '../support/people.ts';
 import { startReceiver, WEBHOOK_SECRET } from '../support/webhook-receiver.ts';
@@ -40,7 +40,7 @@ async function mandate(person: Actor, approver: Actor, name: string, maxPrice: s
   const told = person.ephemerals().length;
   await person.command(DOMAINS, '/domain mandates');
   const shown = await t.workspace.waitFor(() => person.ephemerals()[told], { what: 'the mandates' });
-  const view = await openedAfter(t.workspace, person, () => person.click(shown, 'mandate_add'));
+  const view = await actUntilOpened(t.workspace, person, () => person.click(shown, 'mandate_add'));
   const until = new Date(t.service.clock.registry() + 300 * DAY_MS).toISOString().slice(0, 10);
   const order = await orderAfter(
     t.workspace,

@@ -3,10 +3,10 @@ import { beforeEach, expect, test } from 'vitest';
 import type { PolicyRule } from '../../src/policy/policy.ts';
 import { rule } from '../policy/sample.ts';
 import {
+  actUntilOpened,
   answerTo,
   buttonsOf,
   DOMAINS,
-  openedAfter,
   openForm,
   textOf,
   toldAfter,
@@ -49,7 +49,7 @@ async function editForm(name: string, person: Actor): Promise<View> {
         .findLast((each) => buttonsOf(each).includes('name_edit') && textOf(each).includes(name)),
     { what: `the screen of ${name}` },
   );
-  return openedAfter(t.workspace, person, () => person.click(screen, 'name_edit'));
+  return actUntilOpened(t.workspace, person, () => person.click(screen, 'name_edit'));
 }
 
 /** Sets the tags of a name by its form. @returns the answer */
@@ -89,7 +89,7 @@ test('of several names the protected changes wait together', async () => {
   await told('names many-', t.bob);
   const list = t.bob.ephemerals().at(-1);
   if (list === undefined) throw new Error('no list was shown');
-  const form = await openedAfter(t.workspace, t.bob, () => t.bob.click(list, 'names_edit'));
+  const form = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(list, 'names_edit'));
   const names = ['many-one.rest', 'many-two.rest', 'many-three.rest'];
   let said = '';
   const question = await questionAfter(async () => {

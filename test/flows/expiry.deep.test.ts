@@ -2,11 +2,11 @@ import type { Message } from '@domain-steward/slack-workspace';
 import ICAL from 'ical.js';
 import { describe, expect, test } from 'vitest';
 import {
+  actUntilOpened,
   answerTo,
   buttonsOf,
   DOMAINS,
   deliverSigned,
-  openedAfter,
   openForm,
   textOf,
   toldAfter,
@@ -31,7 +31,7 @@ function register(name: string, days: number): void {
   const noon = new Date(t.service.clock.registry() + days * DAY_MS).setUTCHours(12, 0, 0, 0);
   const { nameServers } = t.service.state.addDomain({ name, context: 4, expires: noon });
   t.demo.dns.sandbox?.world.serve(name, nameServers, []);
-  t.demo.dns.follow();
+  t.demo.dns.syncDelegations();
 }
 
 async function watched(name: string, days: number): Promise<void> {
@@ -111,7 +111,7 @@ describe('the digest', () => {
     await watched('renew.rest', 8);
     const message = await digest();
     expect(textOf(message)).toMatch(/renew\.rest.* expires in 7 days/);
-    const form = await openedAfter(t.workspace, t.alice, () =>
+    const form = await actUntilOpened(t.workspace, t.alice, () =>
       t.alice.click(message, 'reminder_renew', { value: 'renew.rest' }),
     );
     expect(form).toMatchObject({ callback_id: 'renew' });
@@ -136,7 +136,9 @@ describe('the digest', () => {
   test('renews the selected ones as one order', async () => {
     for (const name of ['many1.rest', 'many2.rest', 'many3.rest']) await watched(name, 4);
     const message = await digest();
-    const form = await openedAfter(t.workspace, t.alice, () => t.alice.click(message, 'reminder_renew_many'));
+    const form = await actUntilOpened(t.workspace, t.alice, () =>
+      t.alice.click(message, 'reminder_renew_many'),
+    );
     expect(form).toMatchObject({ callback_id: 'renew_many' });
     for (const name of ['many1.rest', 'many2.rest', 'many3.rest']) {
       expect(JSON.stringify(form.blocks)).toContain(`"value":"${name}"`);
@@ -148,7 +150,7 @@ describe('the digest', () => {
     await order.ends('SUCCEEDED');
     for (const name of ['many1.rest', 'many3.rest']) await listedWith(name, 733);
     // Renewed names are no longer offered.
-    const again = await openedAfter(t.workspace, t.alice, () =>
+    const again = await actUntilOpened(t.workspace, t.alice, () =>
       t.alice.click(message, 'reminder_renew_many'),
     );
     expect(JSON.stringify(again.blocks)).toContain('many2.rest');
@@ -175,7 +177,9 @@ describe('the digest', () => {
     expect(t.workspace.messages(EXPIRY).map(textOf).join('\n--\n')).toMatch(
       /Renewed here, but not at the registry[^-]*lost\.rest/,
     );
-    const form = await openedAfter(t.workspace, t.alice, () => t.alice.click(message, 'reminder_renew_many'));
+    const form = await actUntilOpened(t.workspace, t.alice, () =>
+      t.alice.click(message, 'reminder_renew_many'),
+    );
     expect(JSON.stringify(form.blocks)).toContain('"value":"due1.rest"');
     expect(JSON.stringify(form.blocks)).not.toContain('lost.rest');
     await t.alice.close(form);
@@ -185,7 +189,7 @@ describe('the digest', () => {
   test('lets a name lapse when a second person agrees, with a reason', async () => {
     await watched('lapse.rest', 8);
     const message = await digest();
-    const form = await openedAfter(t.workspace, t.alice, () =>
+    const form = await actUntilOpened(t.workspace, t.alice, () =>
       t.alice.click(message, 'reminder_lapse', { value: 'lapse.rest' }),
     );
     expect(JSON.stringify(form.blocks), 'which name it is about').toContain('lapse.rest');

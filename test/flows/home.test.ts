@@ -1,7 +1,7 @@
 import { SANDBOX_ACCOUNTS } from '@domain-steward/sandbox-service';
 import type { Actor, View } from '@domain-steward/slack-workspace';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { answerTo, openedAfter, openForm, textOf, until, useTestDemo } from '../support/demo.ts';
+import { actUntilOpened, answerTo, openForm, textOf, until, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask, type SeenOrder } from '../support/orders.ts';
 import { giveReason } from '../support/people.ts';
 
@@ -100,7 +100,7 @@ describe('the Home tab', () => {
 
   it('opens the settings for admins, and shows their changes', async () => {
     const view = await home(t.ada, 'home_settings');
-    const form = await openedAfter(t.workspace, t.ada, () => t.ada.click(view, 'home_settings'));
+    const form = await actUntilOpened(t.workspace, t.ada, () => t.ada.click(view, 'home_settings'));
     expect(form.callback_id).toBe('settings');
     expect(await t.ada.submit(form, { approval_remind_after: '2h' })).toMatchObject({ outcome: 'closed' });
     const told = await t.workspace.waitFor(() => t.workspace.messages('D0ADA').at(-1), {
@@ -151,7 +151,7 @@ describe('the Home tab', () => {
 
   it('links an account from the first steps, and then has other content', async () => {
     const view = await home(t.carol, 'First steps');
-    const form = await openedAfter(t.workspace, t.carol, () => t.carol.click(view, 'home_link'));
+    const form = await actUntilOpened(t.workspace, t.carol, () => t.carol.click(view, 'home_link'));
     expect(form.callback_id).toBe('link');
     const { user, context, password } = SANDBOX_ACCOUNTS.bob;
     expect(await t.carol.submit(form, { user, context: String(context), password })).toMatchObject({

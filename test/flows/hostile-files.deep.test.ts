@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Actor, View } from '@domain-steward/slack-workspace';
 import { describe, expect, test } from 'vitest';
-import { openedAfter, openForm, textOf, useTestDemo } from '../support/demo.ts';
+import { actUntilOpened, openForm, textOf, useTestDemo } from '../support/demo.ts';
 
 /*
  * Files that would block all other work: their form refuses them, with the exceeded limit, and the bot keeps working
@@ -37,7 +37,7 @@ const FORMS: Readonly<Record<string, () => Promise<View>>> = {
     const before = t.ada.ephemerals().length;
     await t.ada.command('C0DOMAINS', '/domain prices');
     const list = await t.workspace.waitFor(() => t.ada.ephemerals()[before], { what: 'the price list' });
-    return openedAfter(t.workspace, t.ada, () => t.ada.click(list, 'prices_import'));
+    return actUntilOpened(t.workspace, t.ada, () => t.ada.click(list, 'prices_import'));
   },
   bulk: () => openForm(t.workspace, t.alice, '/domain bulk delete'),
 };

@@ -1,9 +1,9 @@
 import type { Message } from '@domain-steward/slack-workspace';
 import { beforeAll, describe, expect, test } from 'vitest';
 import {
+  actUntilOpened,
   answerTo,
   buttonsOf,
-  openedAfter,
   openForm,
   textOf,
   toldAfter,
@@ -70,7 +70,7 @@ async function draftOf(line: string): Promise<Message> {
 }
 
 const formAfter = (draft: Message) =>
-  openedAfter(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
+  actUntilOpened(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
 
 describe('a delete', () => {
   test('shows what stops, asks for the name, and accepts no other one', async () => {

@@ -8,10 +8,10 @@ import {
 import type { Message } from '@domain-steward/slack-workspace';
 import { beforeAll, expect, test } from 'vitest';
 import {
+  actUntilOpened,
   answerTo,
   buttonsOf,
   link,
-  openedAfter,
   textOf,
   toldAfter,
   until,
@@ -182,7 +182,7 @@ test('a transfer joins it with its completion date, and raising it notifies ever
 test('a name at another registrar isn’t a renewed one: it is reported, and reminders continue', async () => {
   const expiryDay = async () => /Expires (\d{1,2} \w{3,4} \d{4})/.exec(await screen())?.[1];
   const day = await expiryDay();
-  const early = await openedAfter(t.workspace, t.bob, () => t.bob.click(latest(), 'alert_ours'));
+  const early = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(latest(), 'alert_ours'));
   expect(textOf(early)).not.toContain('Elsewhere Registrar');
   steps[2]?.run();
   const incident = await noticedAfter(5, 'registrar');
@@ -218,7 +218,7 @@ test('only approvers and admins say that it was ours, with a reason, and then it
   expect(await toldAfter(t.workspace, t.alice, () => t.alice.click(incident, 'alert_ours'))).toMatch(
     /Only approvers and admins/,
   );
-  const form = await openedAfter(t.workspace, t.bob, () => t.bob.click(incident, 'alert_ours'));
+  const form = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(incident, 'alert_ours'));
   expect(form.callback_id).toBe('alert_ours');
   await t.bob.submit(form, { reason: 'We moved it to the new registrar' });
   await until('the message says so', () => textOf(latest()).includes('We moved it to the new registrar'));
@@ -252,7 +252,7 @@ test('an order in the demo system explains no change of the live name', async ()
   await answerTo(t.workspace, t.alice, `/domain nameservers ${NAME} ${hosts.join(' ')}`);
   const draft = t.alice.ephemerals().at(-1);
   if (draft === undefined) throw new Error('nothing was asked');
-  const form = await openedAfter(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
+  const form = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
   const order = await orderAfter(t.workspace, () => t.alice.submit(form, { name: NAME }));
   await order.ends('SUCCEEDED');
   t.service.registry.show(NAME, { nameServers: hosts });
@@ -287,7 +287,7 @@ test('an incident ends when everything is back, and says so', async () => {
 test('a name’s channel has its incident besides the common one, and both are updated', async () => {
   const shown = t.alice.ephemerals().findLast((message) => buttonsOf(message).includes('name_edit'));
   if (shown === undefined) throw new Error('the name has no button for its details');
-  const details = await openedAfter(t.workspace, t.alice, () => t.alice.click(shown, 'name_edit'));
+  const details = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(shown, 'name_edit'));
   await t.alice.submit(details, { channel: OWN });
   // The transfer that was ours would explain another owner for three weeks.
   await lookedAfter(15);
@@ -305,7 +305,7 @@ test('a name’s channel has its incident besides the common one, and both are u
       /raised the alarm\. I notified/.test(replies.map(textOf).join()),
     ),
   );
-  const form = await openedAfter(t.workspace, t.bob, () => t.bob.click(incident, 'alert_ours'));
+  const form = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(incident, 'alert_ours'));
   await t.bob.submit(form, { reason: 'We asked the registrar for it' });
   await until('both say so', () =>
     [latest(), latest(OWN)].every((message) => textOf(message).includes('We asked the registrar')),

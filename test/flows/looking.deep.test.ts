@@ -1,6 +1,14 @@
 import type { Actor, Message, View } from '@domain-steward/slack-workspace';
 import { afterEach, expect, test } from 'vitest';
-import { answerTo, buttonsOf, DOMAINS, openedAfter, openForm, textOf, useTestDemo } from '../support/demo.ts';
+import {
+  actUntilOpened,
+  answerTo,
+  buttonsOf,
+  DOMAINS,
+  openForm,
+  textOf,
+  useTestDemo,
+} from '../support/demo.ts';
 import { allPages, approveOn, asSeen, openLook, viewNow } from '../support/looking.ts';
 import { ask, orderAfter, requestsOf, SeenOrder } from '../support/orders.ts';
 import { clickAs, closed, ephemeral } from '../support/people.ts';
@@ -113,7 +121,7 @@ test('a private bulk order: an approver sees every row before the approval count
   const copy = await copyOf(order, 'D0BOB');
   expect(buttonsOf(copy)).not.toContain('order_approve');
   expect(buttonsOf(copy)).toContain('order_look');
-  const look = await openedAfter(t.workspace, t.bob, () => approveOn(t.workspace, t.bob, copy));
+  const look = await actUntilOpened(t.workspace, t.bob, () => approveOn(t.workspace, t.bob, copy));
   expect(textOf(look)).toContain('nothing changed');
   expect(t.service.requests.filter(({ ctid }) => ctid?.startsWith(order.id))).toEqual([]);
   expect(order.state).toBe('PENDING');
@@ -138,7 +146,7 @@ test('in a channel the file in the thread has every row, once Slack has accepted
         .find(({ thread_ts: thread, text }) => thread === refused.card.ts && text.includes('can’t share')),
     { what: 'to hear that the file is not shared' },
   );
-  const look = await openedAfter(t.workspace, t.bob, () => approveOn(t.workspace, t.bob, refused.card));
+  const look = await actUntilOpened(t.workspace, t.bob, () => approveOn(t.workspace, t.bob, refused.card));
   expect(refused.state).toBe('PENDING');
   await t.bob.click(look, 'order_approve');
   await t.hurry(refused.ends('SUCCEEDED'));
@@ -154,7 +162,9 @@ test('many rows are viewed page by page, back and forth', async () => {
   await t.workspace.waitFor(() => (textOf(viewNow(t.bob, look)) === pages.at(-2) ? true : undefined), {
     what: 'the page before',
   });
-  const deny = await openedAfter(t.workspace, t.bob, () => t.bob.click(viewNow(t.bob, look), 'order_deny'));
+  const deny = await actUntilOpened(t.workspace, t.bob, () =>
+    t.bob.click(viewNow(t.bob, look), 'order_deny'),
+  );
   closed(await t.bob.submit(deny, { reason: 'not these' }));
   await order.ends('DENIED');
   expect(

@@ -2,10 +2,10 @@ import type { Actor, Message, View } from '@domain-steward/slack-workspace';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { diffPrices } from '../../src/money/prices.ts';
 import {
+  actUntilOpened,
   answerTo,
   buttonsOf,
   DOMAINS,
-  openedAfter,
   textOf,
   toldAfter,
   until,
@@ -68,7 +68,7 @@ async function form(): Promise<View> {
   await answerTo(t.workspace, t.alice, '/domain mandates');
   const shown = t.alice.ephemerals().at(-1);
   if (shown === undefined) throw new Error('the mandates were not shown');
-  return openedAfter(t.workspace, t.alice, () => t.alice.click(shown, 'mandate_add'));
+  return actUntilOpened(t.workspace, t.alice, () => t.alice.click(shown, 'mandate_add'));
 }
 
 const TERMS = {
@@ -160,7 +160,7 @@ describe('a mandate', () => {
       /Total resets: every calendar year · Until: \d+ \w+ \d{4} · Renews: 10 days before expiry/,
     );
     expect(textOf(order.card)).toMatch(/Covers \d+ names · about €\S+ next year/);
-    const look = await openedAfter(t.workspace, t.bob, () => t.bob.click(order.card, 'order_look'));
+    const look = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(order.card, 'order_look'));
     for (const name of names) expect(textOf(look)).toContain(name);
     await t.alice.click(order.card, 'order_cancel');
     await order.becomes('CANCELLED');
@@ -282,7 +282,7 @@ test('one that was asked for in private is shown to who asked and to approvers, 
   const told = t.bob.ephemerals().length;
   await t.bob.command('D0BOB', '/domain mandates');
   const shown = await t.workspace.waitFor(() => t.bob.ephemerals()[told], { what: 'the mandates' });
-  const view = await openedAfter(t.workspace, t.bob, () => t.bob.click(shown, 'mandate_add'));
+  const view = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(shown, 'mandate_add'));
   const terms = { ...TERMS, mandate_names: 'secret.rest', max_total: '55.55', until: dayAhead(300) };
   const order = await orderAfter(t.workspace, async () => closed(await t.bob.submit(view, terms)), 'D0BOB');
   const listed = (person: Actor) => answerTo(t.workspace, person, '/domain mandates');

@@ -2,10 +2,10 @@ import { SANDBOX_CONTACTS, SANDBOX_NAMESERVERS } from '@domain-steward/sandbox-s
 import type { Message } from '@domain-steward/slack-workspace';
 import { expect, test } from 'vitest';
 import {
+  actUntilOpened,
   answerTo,
   buttonsOf,
   DOMAINS,
-  openedAfter,
   openForm,
   textOf,
   toldAfter,
@@ -107,7 +107,7 @@ test('a plan shows valid and invalid rows, with reasons, and nothing is requeste
 test('many names are only deleted after typing their number and one of them', async () => {
   const names = held('typed', 3);
   const plan = await planOf('delete', csv('name', names));
-  const form = await openedAfter(t.workspace, t.alice, () => t.alice.click(plan, 'order_confirm'));
+  const form = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(plan, 'order_confirm'));
   expect(form.callback_id).toBe('confirm');
   expect(fieldsOf(form)).toEqual(['count', 'name']);
   expect(textOf(form)).toContain('Delete 3 names?');

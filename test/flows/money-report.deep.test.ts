@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { diffPrices } from '../../src/money/prices.ts';
-import { answerTo, openedAfter, textOf, useTestDemo } from '../support/demo.ts';
+import { actUntilOpened, answerTo, textOf, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask } from '../support/orders.ts';
 
 const EXPIRY = 'C0EXPIRY';
@@ -36,7 +36,7 @@ it('a month is reported once at its end: spent, saved, upcoming, and decisions',
   const renewed = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew cafe.rest 2'));
   await renewed.ends('SUCCEEDED');
   const denied = await ask(t.workspace, t.alice, '/domain renew bar.rest');
-  const form = await openedAfter(t.workspace, t.bob, () => t.bob.click(denied.card, 'order_deny'));
+  const form = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(denied.card, 'order_deny'));
   await t.bob.submit(form, { reason: 'not needed' });
   await denied.becomes('DENIED');
   expect(reports()).toEqual([]);

@@ -2,7 +2,7 @@ import { type Actor, defaultSeed, type Message, type Seed } from '@domain-stewar
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { answerTo, openedAfter, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
+import { actUntilOpened, answerTo, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
 
 /*
  * A year of 200 names, 12 owners and four departures, in the local workspace: owners answer by clicks, or not at all.
@@ -137,11 +137,11 @@ async function answer(person: Actor, message: Message, name: string, day: number
   if (choice === 6) {
     const owner = living(`${name} ${day} to`);
     if (owner === person.user.id) return;
-    const form = await openedAfter(t.workspace, person, () => click('owner_handover'));
+    const form = await actUntilOpened(t.workspace, person, () => click('owner_handover'));
     await toldAfter(t.workspace, person, () => person.submit(form, { owner, note: `from day ${day}` }));
   }
   if (choice === 7) {
-    const form = await openedAfter(t.workspace, person, () => click('reminder_lapse'));
+    const form = await actUntilOpened(t.workspace, person, () => click('reminder_lapse'));
     await person.submit(form, { reason: 'not needed' });
   }
 }
@@ -152,7 +152,7 @@ async function assignNames(leaver: string): Promise<void> {
     .messages('C0DOMAINS')
     .findLast((each) => textOf(each).includes(`<@${leaver}> has left`));
   if (alert === undefined) throw new Error(`no alert of ${leaver}`);
-  const form = await openedAfter(t.workspace, t.ada, () => t.ada.click(alert, 'owners_assign'));
+  const form = await actUntilOpened(t.workspace, t.ada, () => t.ada.click(alert, 'owners_assign'));
   const names = (await readNames()).filter(({ owner }) => owner === leaver).map(({ name }) => name);
   await toldAfter(t.workspace, t.ada, () => t.ada.submit(form, { names, owner: living(leaver) }));
 }

@@ -1,6 +1,14 @@
 import type { Actor, Message, View } from '@domain-steward/slack-workspace';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { answerTo, openedAfter, openForm, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
+import {
+  actUntilOpened,
+  answerTo,
+  openForm,
+  textOf,
+  toldAfter,
+  until,
+  useTestDemo,
+} from '../support/demo.ts';
 import { orderAfter, requestsOf } from '../support/orders.ts';
 import { auditLog, choicesOf, DELEGATION, fieldsOf } from '../support/people.ts';
 
@@ -63,7 +71,7 @@ describe('an owner who leaves', () => {
     await told('names first second third');
     const list = t.alice.ephemerals().at(-1);
     if (list === undefined) throw new Error('no list');
-    const edit = await openedAfter(t.workspace, t.alice, () => t.alice.click(list, 'names_edit'));
+    const edit = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(list, 'names_edit'));
     await toldAfter(t.workspace, t.alice, () => t.alice.submit(edit, { names: NAMES, owner: 'U0CAROL' }));
 
     await t.workspace.changePerson('U0CAROL', { deleted: true });
@@ -74,14 +82,14 @@ describe('an owner who leaves', () => {
     expect(textOf(alert)).toMatch(/4 names need an owner.*first.rest, second.rest, third.rest/s);
     expect(await told('names owner:left')).toMatch(/^4 names.*<@U0CAROL> \(left\)/s);
 
-    const form = await openedAfter(t.workspace, t.bob, () => t.bob.click(alert, 'owners_assign'));
+    const form = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(alert, 'owners_assign'));
     expect(choicesOf(form, 'names')).toEqual(expect.arrayContaining(NAMES));
     const assigned = { names: NAMES, owner: 'U0CAROL' };
     expect(await t.bob.submit(form, assigned)).toMatchObject({ errors: { owner: expect.any(String) } });
     await toldAfter(t.workspace, t.bob, () => t.bob.submit(form, { ...assigned, owner: 'U0BOB' }));
     expect(await told('names owner:left')).toMatch(/^1 name /);
 
-    const late = await openedAfter(t.workspace, t.ada, () => t.ada.click(alert, 'owners_assign'));
+    const late = await actUntilOpened(t.workspace, t.ada, () => t.ada.click(alert, 'owners_assign'));
     expect(choicesOf(late, 'names')).toEqual(['owned.rest']);
     t.ada.close(late);
   });
@@ -114,7 +122,7 @@ describe('the question to an owner', () => {
     await told('names keep pass silent');
     const list = t.alice.ephemerals().at(-1);
     if (list === undefined) throw new Error('no list');
-    const edit = await openedAfter(t.workspace, t.alice, () => t.alice.click(list, 'names_edit'));
+    const edit = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(list, 'names_edit'));
     await toldAfter(t.workspace, t.alice, () => t.alice.submit(edit, { names: NAMES, owner: 'U0CAROL' }));
     await t.demo.moveTime(DAY_MS);
   });
@@ -148,7 +156,7 @@ describe('the question to an owner', () => {
 
   test('goes to the new owner with a note when the name is handed over', async () => {
     const question = await asked('D0CAROL');
-    const form = await openedAfter(t.workspace, t.carol, () =>
+    const form = await actUntilOpened(t.workspace, t.carol, () =>
       t.carol.click(question, 'owner_handover', { value: 'pass.rest' }),
     );
     expect(fieldsOf(form)).toEqual(['owner', 'note']);
@@ -189,7 +197,7 @@ describe('the question to an owner', () => {
 
   test('can be answered with a lapse, without an account', async () => {
     const question = await asked('D0CAROL');
-    const form = await openedAfter(t.workspace, t.carol, () =>
+    const form = await actUntilOpened(t.workspace, t.carol, () =>
       t.carol.click(question, 'reminder_lapse', { value: 'silent.rest' }),
     );
     expect(await t.carol.submit(form, { reason: 'the campaign is over' })).toMatchObject({

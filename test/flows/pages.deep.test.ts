@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { expect, test } from 'vitest';
-import { answerTo, buttonsOf, DOMAINS, openedAfter, textOf, useTestDemo } from '../support/demo.ts';
+import { actUntilOpened, answerTo, buttonsOf, DOMAINS, textOf, useTestDemo } from '../support/demo.ts';
 
 /* Lists that don't fit a message have pages, and forms say if they have fewer names than the list. */
 
@@ -87,10 +87,10 @@ test('forms of many names open in a valid state, and name what they leave out', 
     async () => undefined,
   );
   await answerTo(t.workspace, t.alice, '/domain names form');
-  const edit = await openedAfter(t.workspace, t.alice, () => t.alice.click(latest(), 'names_edit'));
+  const edit = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(latest(), 'names_edit'));
   expect(textOf(edit)).toContain('This form has the first 100 of 120 names.');
   await answerTo(t.workspace, t.alice, '/domain names form');
-  const renew = await openedAfter(t.workspace, t.alice, () => t.alice.click(latest(), 'names_renew'));
+  const renew = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(latest(), 'names_renew'));
   expect(textOf(renew)).toContain('These are the first 100 of 120 names. An order can have at most 50');
   expect(await t.alice.submit(renew, {})).not.toMatchObject({ outcome: 'errors' });
 });

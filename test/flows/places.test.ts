@@ -1,6 +1,6 @@
 import type { Actor, Message } from '@domain-steward/slack-workspace';
 import { expect, test } from 'vitest';
-import { buttonsOf, DOMAINS, openedAfter, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { actUntilOpened, buttonsOf, DOMAINS, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { orderAfter, type SeenOrder } from '../support/orders.ts';
 
 /* Commands and shortcuts in every kind of conversation: each is answered, with what to do if the bot isn't there. */
@@ -9,7 +9,7 @@ const t = useTestDemo();
 
 /** Uses the message shortcut and requests a renewal. @param place of the card */
 async function askOn(message: Message, name: string, place = message.channel): Promise<SeenOrder> {
-  const menu = await openedAfter(t.workspace, t.alice, () => t.alice.shortcut('domain_here', message));
+  const menu = await actUntilOpened(t.workspace, t.alice, () => t.alice.shortcut('domain_here', message));
   const next = await t.alice.submit(menu, { task: 'renew' });
   if (next.outcome !== 'updated') throw new Error(JSON.stringify(next));
   return orderAfter(t.workspace, () => t.alice.submit(next.view, { names: name }), place);

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
 import {
+  actUntilOpened,
   answerTo,
   DOMAINS,
-  openedAfter,
   openForm,
   textOf,
   toldAfter,
@@ -73,7 +73,7 @@ async function price(amount: string): Promise<void> {
   await answerTo(t.workspace, t.ada, '/domain prices');
   const list = t.ada.ephemerals().at(-1);
   if (list === undefined) throw new Error('the price list was not shown');
-  const form = await openedAfter(t.workspace, t.ada, () => t.ada.click(list, 'price_add'));
+  const form = await actUntilOpened(t.workspace, t.ada, () => t.ada.click(list, 'price_add'));
   const today = new Date().toISOString().slice(0, 10);
   const values = {
     zone: 'rest',
@@ -132,7 +132,7 @@ test('a task that a rule refuses for a name opens no form, and requests no auth 
   expect(t.alice.openedViews()).toHaveLength(before);
 
   const message = t.alice.say(DOMAINS, 'catering.rest should come to us');
-  const menu = await openedAfter(t.workspace, t.alice, () => t.alice.shortcut('domain_here', message));
+  const menu = await actUntilOpened(t.workspace, t.alice, () => t.alice.shortcut('domain_here', message));
   expect(await t.alice.submit(menu, { task: 'transfer', names: ['catering.rest'] })).toMatchObject({
     outcome: 'errors',
     errors: { task: expect.stringContaining('nothing of leadership') },

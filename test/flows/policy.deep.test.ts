@@ -1,6 +1,6 @@
 import type { Actor, Message, View } from '@domain-steward/slack-workspace';
 import { describe, expect, it } from 'vitest';
-import { answerTo, buttonsOf, openedAfter, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { actUntilOpened, answerTo, buttonsOf, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { ask } from '../support/orders.ts';
 import { buttonValue, clickAs, closed, ephemeral, fieldsOf, filledOf } from '../support/people.ts';
 
@@ -22,7 +22,7 @@ function lastTold(person: Actor): Message {
 async function formBehind(button: string, value?: string): Promise<View> {
   const list = await policyOf(t.ada);
   const which = value === undefined ? {} : { value };
-  return openedAfter(t.workspace, t.ada, () => t.ada.click(list, button, which));
+  return actUntilOpened(t.workspace, t.ada, () => t.ada.click(list, button, which));
 }
 
 type Values = Readonly<Record<string, string | readonly string[]>>;
@@ -207,7 +207,7 @@ describe('a rule', () => {
   it('isn’t overwritten by a form that was opened before a change', async () => {
     const first = await formBehind('policy_edit', '3 redirects are free');
     const seen = await policyOf(t.bob);
-    const second = await openedAfter(t.workspace, t.bob, () =>
+    const second = await actUntilOpened(t.workspace, t.bob, () =>
       t.bob.click(seen, 'policy_edit', { value: '3 redirects are free' }),
     );
     closed(await submit(second, { names: '*.rest' }, t.bob));

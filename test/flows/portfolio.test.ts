@@ -2,10 +2,10 @@ import type { Actor, View } from '@domain-steward/slack-workspace';
 import { describe, expect, it } from 'vitest';
 import { diffPrices } from '../../src/money/prices.ts';
 import {
+  actUntilOpened,
   answerTo,
   buttonsOf,
   DOMAINS,
-  openedAfter,
   openForm,
   textOf,
   toldAfter,
@@ -24,7 +24,7 @@ async function editForm(name: string, person: Actor = t.alice): Promise<View> {
   await told(`name ${name}`, person);
   const screen = person.ephemerals().at(-1);
   if (screen === undefined) throw new Error('the screen of the name was not shown');
-  return openedAfter(t.workspace, person, () => person.click(screen, 'name_edit'));
+  return actUntilOpened(t.workspace, person, () => person.click(screen, 'name_edit'));
 }
 
 /** Saves the form and returns the answer. */
@@ -200,7 +200,7 @@ describe('names', () => {
   it('are renewed together: all found ones are selected', async () => {
     await told('names tag:acme expiring<90');
     const list = messagesTo(t.alice);
-    const form = await openedAfter(t.workspace, t.alice, () => t.alice.click(list, 'names_renew'));
+    const form = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(list, 'names_renew'));
     expect(form.callback_id).toBe('renew_many');
     const order = await orderAfter(t.workspace, () => t.alice.submit(form));
     expect(textOf(order.card)).toMatch(/Renew 2 domains|acme-one\.rest.*acme-two\.rest/s);
@@ -210,7 +210,7 @@ describe('names', () => {
   it('that are selected are changed together, and keep omitted fields', async () => {
     await told('names tag:acme');
     const list = messagesTo(t.alice);
-    const form = await openedAfter(t.workspace, t.alice, () => t.alice.click(list, 'names_edit'));
+    const form = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(list, 'names_edit'));
     expect(fieldsOf(form)).toEqual(['names', 'owner', 'tags', 'channel', 'note', 'clear']);
     const names = ['acme-one.rest', 'acme-two.rest'];
     expect(await saved(form, { names, tags: 'priority, -acme' })).toContain(

@@ -1,6 +1,6 @@
 import { setUpStory } from '@domain-steward/sandbox-service';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { answerTo, openedAfter, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
+import { actUntilOpened, answerTo, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
 import { closed } from '../support/people.ts';
 import { startReceiver, WEBHOOK_SECRET } from '../support/webhook-receiver.ts';
 
@@ -57,7 +57,7 @@ test('a name with an owner is fine, and its notes are said when they are asked f
   const screen = t.alice.ephemerals().at(-1);
   if (screen === undefined) throw new Error('the screen of the name was not shown');
   expect(textOf(screen)).toContain(':warning: *No owner*');
-  const form = await openedAfter(t.workspace, t.alice, () => t.alice.click(screen, 'name_edit'));
+  const form = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(screen, 'name_edit'));
   await toldAfter(t.workspace, t.alice, async () => closed(await t.alice.submit(form, { owner: 'U0ALICE' })));
   const text = await told('posture');
   expect(text).toContain('1 of 2 names is fine');

@@ -2,11 +2,11 @@ import { SANDBOX_ACCOUNTS } from '@domain-steward/sandbox-service';
 import type { Actor, Message } from '@domain-steward/slack-workspace';
 import { afterEach, beforeAll, expect, test } from 'vitest';
 import {
+  actUntilOpened,
   answerTo,
   buttonsOf,
   DOMAINS,
   link,
-  openedAfter,
   openForm,
   textOf,
   toldAfter,
@@ -160,7 +160,7 @@ test('children, an id and an ending of several parts are searched as documented'
 test('one record is shown completely, with its phases and their ends', async () => {
   await t.alice.command(DOMAINS, '/domain prereg table-003.rest');
   const one = await page(t.alice, 'for table-003.rest: 1–1 of 1');
-  const record = await openedAfter(t.workspace, t.alice, () => t.alice.click(one, 'prereg_open'));
+  const record = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(one, 'prereg_open'));
   const text = textOf(record);
   expect(text).toMatch(
     /\*Confirmation\*: from \d+ \w{3,4} \d{4}, .* until \d+ \w{3,4} \d{4}, .* \((?:ended|ends)/,
@@ -181,7 +181,7 @@ test('one record is shown completely, with its phases and their ends', async () 
 
   await answerTo(t.workspace, t.alice, '/domain prereg .example');
   const many = await page(t.alice, '1–20 of 20');
-  const chosen = await openedAfter(t.workspace, t.alice, () =>
+  const chosen = await actUntilOpened(t.workspace, t.alice, () =>
     t.alice.click(many, 'prereg_open', { value: 'table-105.example' }),
   );
   expect(textOf(chosen)).toContain('*table-105.example*');

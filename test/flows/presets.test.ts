@@ -1,6 +1,6 @@
 import type { Actor, View } from '@domain-steward/slack-workspace';
 import { expect, it } from 'vitest';
-import { answerTo, buttonsOf, openedAfter, openForm, toldAfter, useTestDemo } from '../support/demo.ts';
+import { actUntilOpened, answerTo, buttonsOf, openForm, toldAfter, useTestDemo } from '../support/demo.ts';
 import { auditLog, clickAs, closed, fieldsOf, filledOf } from '../support/people.ts';
 
 /* Named sets of contacts and nameservers: managed by approvers, offered by forms. */
@@ -16,7 +16,7 @@ async function listFor(person: Actor) {
 
 async function formBehind(person: Actor, button: string): Promise<View> {
   const list = await listFor(person);
-  return openedAfter(t.workspace, person, () => person.click(list, button));
+  return actUntilOpened(t.workspace, person, () => person.click(list, button));
 }
 
 /** The open form once a condition holds. */

@@ -1,6 +1,6 @@
 import type { View } from '@domain-steward/slack-workspace';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { answerTo, buttonsOf, openedAfter, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { actUntilOpened, answerTo, buttonsOf, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { detailsOf } from '../support/looking.ts';
 import { approvedBy, ask } from '../support/orders.ts';
 import { clickAs, closed, ephemeral, fieldsOf, filledOf } from '../support/people.ts';
@@ -14,7 +14,7 @@ async function formBehind(button: string, value?: string): Promise<View> {
   const list = t.ada.ephemerals().at(-1);
   if (list === undefined) throw new Error('the price list was not shown');
   const which = value === undefined ? {} : { value };
-  return openedAfter(t.workspace, t.ada, () => t.ada.click(list, button, which));
+  return actUntilOpened(t.workspace, t.ada, () => t.ada.click(list, button, which));
 }
 
 async function addPrice(given: Readonly<Record<string, string>>): Promise<string> {
@@ -151,7 +151,7 @@ describe('a card', () => {
     expect(text).toContain('Source: “Contract 7”.');
     expect(text).toContain('cafe.rest · €36.00');
     expect(text).toContain('bistro.example · unknown');
-    const form = await openedAfter(t.workspace, t.bob, () => t.bob.click(order.card, 'order_deny'));
+    const form = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(order.card, 'order_deny'));
     expect(textOf(form)).toContain('*Renew 2 names for 2 years · about €36.00*');
     await t.bob.close(form);
     await t.alice.click(order.card, 'order_cancel');

@@ -2,11 +2,11 @@ import { SANDBOX_ACCOUNTS, setUpStory } from '@domain-steward/sandbox-service';
 import type { Actor, Message } from '@domain-steward/slack-workspace';
 import { beforeAll, expect, test } from 'vitest';
 import {
+  actUntilOpened,
   answerTo,
   buttonsOf,
   DOMAINS,
   link,
-  openedAfter,
   openForm,
   textOf,
   toldAfter,
@@ -68,7 +68,7 @@ async function askPrivately(): Promise<SeenOrder> {
     { what: 'the question' },
   );
   const confirm = () => t.alice.click(draft, 'order_confirm');
-  const form = await openedAfter(t.workspace, t.alice, confirm);
+  const form = await actUntilOpened(t.workspace, t.alice, confirm);
   return orderAfter(t.workspace, () => t.alice.submit(form, { name: NAME }), DIRECT);
 }
 

@@ -1,7 +1,7 @@
 import type { Actor, Message } from '@domain-steward/slack-workspace';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { diffPrices } from '../../src/money/prices.ts';
-import { answerTo, DOMAINS, openedAfter, openForm, textOf, useTestDemo } from '../support/demo.ts';
+import { actUntilOpened, answerTo, DOMAINS, openForm, textOf, useTestDemo } from '../support/demo.ts';
 import { orderAfter, orderOf } from '../support/orders.ts';
 import { closed } from '../support/people.ts';
 
@@ -70,7 +70,7 @@ beforeAll(async () => {
   const told = t.alice.ephemerals().length;
   await t.alice.command(DIRECT, '/domain mandates');
   const shown = await t.workspace.waitFor(() => t.alice.ephemerals()[told], { what: 'the mandates' });
-  const view = await openedAfter(t.workspace, t.alice, () => t.alice.click(shown, 'mandate_add'));
+  const view = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(shown, 'mandate_add'));
   const until = new Date(t.service.clock.registry() + 300 * DAY_MS).toISOString().slice(0, 10);
   const terms = {
     ...{ mandate_names: 'quiet.rest\nacted.rest', max_price: SUMS[0] ?? '', max_total: SUMS[1] ?? '' },
@@ -213,9 +213,9 @@ describe('a private order or mandate', () => {
     await command();
     const draft = await t.workspace.waitFor(() => t.alice.ephemerals()[before], { what: 'the question' });
     expect(textOf(draft)).toContain('1 redirect of a private order');
-    const form = await openedAfter(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
+    const form = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
     const order = await orderAfter(t.workspace, () => t.alice.submit(form, { name: 'open.rest' }));
-    const details = await openedAfter(t.workspace, t.carol, () => t.carol.click(order.card, 'order_look'));
+    const details = await actUntilOpened(t.workspace, t.carol, () => t.carol.click(order.card, 'order_look'));
     for (const text of [textOf(order.card), textOf(details)]) expect(text).not.toContain(SOURCE);
   }, 30_000);
 

@@ -4,10 +4,10 @@ import { beforeEach, expect, test } from 'vitest';
 import type { PolicyRule } from '../../src/policy/policy.ts';
 import { rule } from '../policy/sample.ts';
 import {
+  actUntilOpened,
   answerTo,
   buttonsOf,
   DOMAINS,
-  openedAfter,
   openForm,
   textOf,
   toldAfter,
@@ -56,7 +56,7 @@ async function edit(
   await told(`name ${name}`, person);
   const screen = person.ephemerals().findLast((each) => buttonsOf(each).includes('name_edit'));
   if (screen === undefined) throw new Error(`no screen of ${name}`);
-  const form = await openedAfter(t.workspace, person, () => person.click(screen, 'name_edit'));
+  const form = await actUntilOpened(t.workspace, person, () => person.click(screen, 'name_edit'));
   return toldAfter(t.workspace, person, async () => closed(await person.submit(form, values)));
 }
 
@@ -64,7 +64,7 @@ async function bulkEdit(person: Actor, name: string): Promise<string> {
   await told(`names ${name}`, person);
   const list = person.ephemerals().at(-1);
   if (list === undefined) throw new Error('no list');
-  const form = await openedAfter(t.workspace, person, () => person.click(list, 'names_edit'));
+  const form = await actUntilOpened(t.workspace, person, () => person.click(list, 'names_edit'));
   return toldAfter(t.workspace, person, async () =>
     closed(await person.submit(form, { names: [name], tags: '-brand' })),
   );

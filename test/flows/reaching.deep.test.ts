@@ -3,10 +3,10 @@ import type { Actor } from '@domain-steward/slack-workspace';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import {
+  actUntilOpened,
   buttonsOf,
   DOMAINS,
   link,
-  openedAfter,
   textOf,
   toldAfter,
   until,
@@ -72,7 +72,7 @@ describe('an approval with a comment', () => {
     expect(await told(t.alice, () => t.alice.click(order.card, 'order_approve_comment'))).toMatch(
       /someone else|an approver has to/,
     );
-    const form = await openedAfter(t.workspace, t.bob, () =>
+    const form = await actUntilOpened(t.workspace, t.bob, () =>
       t.bob.click(order.card, 'order_approve_comment'),
     );
     expect(form.callback_id).toBe('approve');
@@ -92,7 +92,7 @@ describe('asking back', () => {
     const order = await ask(t.workspace, t.alice, '/domain renew chef.rest');
     const before = await database.prisma.order.findUniqueOrThrow({ where: { id: order.id } });
     await t.demo.moveTime(60_000);
-    const form = await openedAfter(t.workspace, t.bob, () => t.bob.click(order.card, 'order_ask'));
+    const form = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(order.card, 'order_ask'));
     expect(form.callback_id).toBe('ask_back');
     expect(textOf(form)).toContain('*Renew chef.rest for 1 year*');
     expect(await t.bob.submit(form, { question: 'Who pays for <this>?' })).toEqual({ outcome: 'closed' });
@@ -262,7 +262,7 @@ describe('an order requested in a direct message with the bot', () => {
   test('has questions by approvers, who get the answers in a direct message', async () => {
     const order = await asked('/domain renew ladle.rest');
     const copy = await copyIn(order, 'D0BOB');
-    const form = await openedAfter(t.workspace, t.bob, () => t.bob.click(copy.card, 'order_ask'));
+    const form = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(copy.card, 'order_ask'));
     await t.bob.submit(form, { question: 'Which client?' });
     const question = await t.workspace.waitFor(
       () => order.replies().find((reply) => textOf(reply).includes('Which client?')),

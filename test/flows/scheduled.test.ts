@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
-import { answerTo, openedAfter, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { actUntilOpened, answerTo, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { ask, chargesFor, type SeenOrder } from '../support/orders.ts';
 import { giveReason } from '../support/people.ts';
 
@@ -51,7 +51,7 @@ describe('an order with a time', () => {
       `/domain renew catering.rest 2 at ${typed} -- the campaign`,
     );
     expect(textOf(order.card)).toContain(`Will be sent: ${token(at)}`);
-    const details = await openedAfter(t.workspace, t.bob, () => t.bob.click(order.card, 'order_look'));
+    const details = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(order.card, 'order_look'));
     expect(textOf(details)).toContain(`*Will be sent*: ${token(at)}`);
     await t.bob.click(order.card, 'order_approve');
     await t.workspace.waitFor(() => textOf(order.card).includes(`Will be sent ${token(at)}`) || undefined, {
@@ -95,7 +95,7 @@ describe('an order with a time', () => {
       t.workspace.waitFor(() => textOf(order.card).includes('Will be sent <') || undefined, {
         what: 'the time on the card',
       });
-    const form = await openedAfter(t.workspace, t.bob, () => t.bob.click(asked.card, 'order_ask'));
+    const form = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(asked.card, 'order_ask'));
     expect(await t.bob.submit(form, { question: 'Why then?' })).toEqual({ outcome: 'closed' });
     await t.workspace.waitFor(() => textOf(asked.card).includes('Why then?') || undefined, {
       what: 'the question on the card',

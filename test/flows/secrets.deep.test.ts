@@ -1,6 +1,6 @@
 import { SANDBOX_TRANSFER } from '@domain-steward/sandbox-service';
 import { describe, expect, test } from 'vitest';
-import { buttonsOf, openedAfter, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { actUntilOpened, buttonsOf, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { ask, orderAfter, requestsOf } from '../support/orders.ts';
 import { clickAs, DELEGATION, filledOf, reveal } from '../support/people.ts';
 
@@ -92,7 +92,7 @@ test('the retry of a transfer asks for its auth code again, with the rest filled
   expect(await toldAfter(t.workspace, t.bob, () => t.bob.click(reply, 'order_retry'))).toContain(
     'Only the requester',
   );
-  const again = await openedAfter(t.workspace, t.alice, () => t.alice.click(reply, 'order_retry'));
+  const again = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(reply, 'order_retry'));
   expect(filledOf(again)).toEqual({ name: SANDBOX_TRANSFER.name, ...DELEGATION, reason: 'they asked' });
   const retried = await orderAfter(t.workspace, () =>
     t.alice.submit(again, { auth: SANDBOX_TRANSFER.authCode }),

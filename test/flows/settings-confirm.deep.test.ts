@@ -5,9 +5,9 @@ import { openDatabase } from '../../src/store/database.ts';
 import { createPolicyStore } from '../../src/store/policies.ts';
 import { rule } from '../policy/sample.ts';
 import {
+  actUntilOpened,
   answerTo,
   buttonsOf,
-  openedAfter,
   openForm,
   textOf,
   toldAfter,
@@ -161,7 +161,7 @@ describe('a price that a rule uses', () => {
     await answerTo(t.workspace, t.ada, '/domain prices');
     const list = t.ada.ephemerals().at(-1);
     if (list === undefined) throw new Error('the price list was not shown');
-    const form = await openedAfter(t.workspace, t.ada, () => t.ada.click(list, 'prices_import'));
+    const form = await actUntilOpened(t.workspace, t.ada, () => t.ada.click(list, 'prices_import'));
     return toldAfter(t.workspace, t.ada, async () =>
       closed(
         await t.ada.submit(form, {

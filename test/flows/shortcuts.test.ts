@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { DOMAINS, openedAfter, useTestDemo } from '../support/demo.ts';
+import { actUntilOpened, DOMAINS, useTestDemo } from '../support/demo.ts';
 import { orderAfter } from '../support/orders.ts';
 import { fieldsOf, filledOf } from '../support/people.ts';
 
@@ -14,7 +14,7 @@ it('offers the names in a message, and fills the form with the selected ones', a
     DOMAINS,
     'deli.rest and <http://bar.rest|bar.rest> run out, soup.rest does not',
   );
-  const menu = await openedAfter(t.workspace, t.alice, () => t.alice.shortcut('domain_here', message));
+  const menu = await actUntilOpened(t.workspace, t.alice, () => t.alice.shortcut('domain_here', message));
   expect(fieldsOf(menu)).toEqual(['task', 'names']);
   const one = await t.alice.submit(menu, { task: 'restore' });
   expect(one).toMatchObject({
@@ -29,12 +29,12 @@ it('offers the names in a message, and fills the form with the selected ones', a
 });
 
 it('opens from anywhere, and the card goes into the chosen channel, or into the direct message', async () => {
-  const menu = await openedAfter(t.workspace, t.alice, () => t.alice.globalShortcut('domain_task'));
+  const menu = await actUntilOpened(t.workspace, t.alice, () => t.alice.globalShortcut('domain_task'));
   expect(fieldsOf(menu)).toEqual(['task', 'channel']);
   const next = await t.alice.submit(menu, { task: 'renew', channel: DOMAINS });
   if (next.outcome !== 'updated') throw new Error(JSON.stringify(next));
   await orderAfter(t.workspace, () => t.alice.submit(next.view, { names: 'cafe.rest' }), DOMAINS);
-  const again = await openedAfter(t.workspace, t.alice, () => t.alice.globalShortcut('domain_task'));
+  const again = await actUntilOpened(t.workspace, t.alice, () => t.alice.globalShortcut('domain_task'));
   const alone = await t.alice.submit(again, { task: 'renew' });
   if (alone.outcome !== 'updated') throw new Error(JSON.stringify(alone));
   await orderAfter(t.workspace, () => t.alice.submit(alone.view, { names: 'bistro.rest' }), 'D0ALICE');

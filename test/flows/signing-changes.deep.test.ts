@@ -5,9 +5,9 @@ import { openDatabase } from '../../src/store/database.ts';
 import { createKeyStore } from '../../src/store/signing.ts';
 import { Authenticator } from '../support/authenticator.ts';
 import {
+  actUntilOpened,
   answerTo,
   buttonsOf,
-  openedAfter,
   openForm,
   textOf,
   toldAfter,
@@ -95,7 +95,7 @@ test('a policy takes effect with the signature of another admin, never of its pu
     return message;
   };
   const list = await policyOf();
-  const form = await openedAfter(t.workspace, t.ada, () => t.ada.click(list, 'policy_upload'));
+  const form = await actUntilOpened(t.workspace, t.ada, () => t.ada.click(list, 'policy_upload'));
   const rules =
     '- {rule_name: renewals are signed, tasks: [renew], names: ["*"], decision: approve, approvers: [U0BOB], signed: true}';
   await toldAfter(t.workspace, t.ada, async () => closed(await t.ada.submit(form, { rules })));

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Authenticator } from '../support/authenticator.ts';
-import { answerTo, DOMAINS, openedAfter, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { actUntilOpened, answerTo, DOMAINS, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { closed } from '../support/people.ts';
 import { PUBLIC, signingPeople } from './signing-rig.ts';
 
@@ -25,7 +25,7 @@ describe.each(Object.entries(CASES))('%s', (_what, address) => {
 
   test('a policy that needs signatures is refused at publishing', async () => {
     const list = await shown();
-    const form = await openedAfter(t.workspace, t.ada, () => t.ada.click(list, 'policy_upload'));
+    const form = await actUntilOpened(t.workspace, t.ada, () => t.ada.click(list, 'policy_upload'));
     await toldAfter(t.workspace, t.ada, async () => closed(await t.ada.submit(form, { rules: RULE })));
     await t.ada.click(await shown(), 'policy_publish');
     await t.workspace.waitFor(

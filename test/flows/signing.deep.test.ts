@@ -4,7 +4,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { forgetPerson } from '../../src/store/forget-person.ts';
 import { withSession } from '../../src/store/session.ts';
 import { Authenticator } from '../support/authenticator.ts';
-import { answerTo, buttonsOf, DOMAINS, openedAfter, textOf, until, useTestDemo } from '../support/demo.ts';
+import { actUntilOpened, answerTo, buttonsOf, DOMAINS, textOf, until, useTestDemo } from '../support/demo.ts';
 import { ask, chargesFor, orderAfter, type SeenOrder } from '../support/orders.ts';
 import { closed } from '../support/people.ts';
 import { addressIn, PUBLIC, signingPeople } from './signing-rig.ts';
@@ -72,7 +72,7 @@ test('the page of a mandate shows every name that it covers today', async () => 
   await answerTo(t.workspace, t.alice, '/domain mandates');
   const shown = t.alice.ephemerals().at(-1);
   if (shown === undefined) throw new Error('the mandates were not shown');
-  const form = await openedAfter(t.workspace, t.alice, () => t.alice.click(shown, 'mandate_add'));
+  const form = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(shown, 'mandate_add'));
   const until = new Date(t.service.clock.registry() + 200 * 86_400_000).toISOString().slice(0, 10);
   const terms = { mandate_names: '*.rest', max_price: '18.00', max_total: '54.00', span: 'year', until };
   const order = await orderAfter(
@@ -230,7 +230,7 @@ test('a person without the owner’s valid passkey sees a sentence at the link, 
 
 test('denying needs no signature', async () => {
   const order = await newOrder();
-  const form = await openedAfter(t.workspace, t.bob, () => t.bob.click(order.card, 'order_deny'));
+  const form = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(order.card, 'order_deny'));
   closed(await t.bob.submit(form, { reason: 'not this year' }));
   await order.ends('DENIED');
   expect(sentFor()).toBe(0);

@@ -1,6 +1,14 @@
 import type { Actor } from '@domain-steward/slack-workspace';
 import { expect, test } from 'vitest';
-import { answerTo, DOMAINS, openedAfter, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import {
+  actUntilOpened,
+  answerTo,
+  DOMAINS,
+  openForm,
+  textOf,
+  toldAfter,
+  useTestDemo,
+} from '../support/demo.ts';
 import { ask, orderAfter, type SeenOrder } from '../support/orders.ts';
 import { closed, giveReason } from '../support/people.ts';
 
@@ -23,7 +31,7 @@ function expectSilence(order: SeenOrder): void {
 test('a silent approver approves, is named without a mention, and is listed by Details', async () => {
   const order = await ask(t.workspace, t.alice, '/domain renew catering.rest');
   expect(textOf(order.card)).toMatch(/Waiting for <@U0BOB>, until/);
-  const details = await openedAfter(t.workspace, t.bob, () => t.bob.click(order.card, 'order_look'));
+  const details = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(order.card, 'order_look'));
   expect(textOf(details)).toMatch(/Approvers, not notified.*<@U0CAROL>/s);
   await t.carol.click(order.card, 'order_approve');
   await order.ends('SUCCEEDED');
@@ -61,7 +69,7 @@ const SURFACES: Readonly<Record<string, (name: string) => Promise<SeenOrder>>> =
   },
   'a question and its answer': async (name) => {
     const order = await ask(t.workspace, t.alice, `/domain renew ${name}`);
-    const form = await openedAfter(t.workspace, t.carol, () => t.carol.click(order.card, 'order_ask'));
+    const form = await actUntilOpened(t.workspace, t.carol, () => t.carol.click(order.card, 'order_ask'));
     closed(await t.carol.submit(form, { question: 'Why?' }));
     await t.workspace.waitFor(() => textOf(order.card).includes('Why?') || undefined, {
       what: 'the question',
@@ -79,7 +87,7 @@ const SURFACES: Readonly<Record<string, (name: string) => Promise<SeenOrder>>> =
     await answerTo(t.workspace, t.alice, '/domain mandates');
     const shown = t.alice.ephemerals().at(-1);
     if (shown === undefined) throw new Error('the mandates were not shown');
-    const form = await openedAfter(t.workspace, t.alice, () => t.alice.click(shown, 'mandate_add'));
+    const form = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(shown, 'mandate_add'));
     const terms = {
       max_price: '18.00',
       max_total: '54.00',

@@ -1,10 +1,10 @@
 import type { Message } from '@domain-steward/slack-workspace';
 import { afterEach, expect, test } from 'vitest';
 import {
+  actUntilOpened,
   answerTo,
   buttonsOf,
   DOMAINS,
-  openedAfter,
   openForm,
   textOf,
   toldAfter,
@@ -77,7 +77,7 @@ const WAYS = [
     async (name: string) => {
       await answerTo(t.workspace, t.alice, `/domain owner-change ${name}`);
       const draft = lastTold();
-      const form = await openedAfter(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
+      const form = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
       return () => t.alice.submit(form, { name });
     },
   ],
@@ -154,7 +154,7 @@ test('a button on Home is answered within 3 s if no message can be posted', asyn
   await order.ends('CANCELLED');
   t.workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code: 'fatal_error' });
   const asked = performance.now();
-  const shown = await openedAfter(t.workspace, t.bob, () =>
+  const shown = await actUntilOpened(t.workspace, t.bob, () =>
     t.bob.click(home, 'order_approve', { value: order.id }),
   );
   expect(performance.now() - asked).toBeLessThan(WITHIN_MS);

@@ -6,11 +6,11 @@ import {
 } from '@domain-steward/sandbox-service';
 import { describe, expect, test } from 'vitest';
 import {
+  actUntilOpened,
   answerTo,
   buttonsOf,
   DOMAINS,
   link,
-  openedAfter,
   openForm,
   textOf,
   toldAfter,
@@ -218,7 +218,7 @@ test('restore: a deleted name comes back', async () => {
 
 test('from a message, the card and the result go into that message’s thread', async () => {
   const message = t.alice.say(DOMAINS, 'deli.rest runs out soon, who renews it?');
-  const menu = await openedAfter(t.workspace, t.alice, () => t.alice.shortcut('domain_here', message));
+  const menu = await actUntilOpened(t.workspace, t.alice, () => t.alice.shortcut('domain_here', message));
   const next = await t.alice.submit(menu, { task: 'renew' });
   if (next.outcome !== 'updated') throw new Error(`the menu did not lead to a form: ${JSON.stringify(next)}`);
   const order = await orderAfter(t.workspace, () =>

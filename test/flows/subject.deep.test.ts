@@ -2,7 +2,7 @@ import type { SubmitResult } from '@domain-steward/slack-workspace';
 import { expect, test } from 'vitest';
 import type { PolicyRule } from '../../src/policy/policy.ts';
 import { rule } from '../policy/sample.ts';
-import { answerTo, DOMAINS, openedAfter, openForm, toldAfter, useTestDemo } from '../support/demo.ts';
+import { actUntilOpened, answerTo, DOMAINS, openForm, toldAfter, useTestDemo } from '../support/demo.ts';
 import { orderAfter, orderOf } from '../support/orders.ts';
 
 /* A rule about a name applies to every redirect of it, in any spelling of its source. */
@@ -58,7 +58,7 @@ test('a rule on a tag applies to everything below the tagged name', async () => 
   await answerTo(t.workspace, t.alice, '/domain name cafe.rest');
   const [screen] = t.alice.ephemerals().slice(-1);
   if (screen === undefined) throw new Error('the screen of the name was not shown');
-  const edit = await openedAfter(t.workspace, t.alice, () => t.alice.click(screen, 'name_edit'));
+  const edit = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(screen, 'name_edit'));
   await toldAfter(t.workspace, t.alice, () => t.alice.submit(edit, { tags: 'brand' }));
   rules = [rule({ name: 'not the brand', names: ['tag:brand'], decision: 'refuse' })];
   for (const source of ['cafe.rest', 'www.cafe.rest', 'cafe.rest/path', 'info@cafe.rest'])

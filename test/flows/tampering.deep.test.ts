@@ -2,10 +2,10 @@ import { SANDBOX_ACCOUNTS, SANDBOX_TRANSFER } from '@domain-steward/sandbox-serv
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import {
+  actUntilOpened,
   answerTo,
   buttonsOf,
   link,
-  openedAfter,
   openForm,
   textOf,
   toldAfter,
@@ -168,7 +168,7 @@ const ENDS: Readonly<Record<string, readonly [name: string, act: (order: SeenOrd
   DENIED: [
     'tapas.rest',
     async (order) => {
-      const form = await openedAfter(t.workspace, t.bob, () => t.bob.click(order.card, 'order_deny'));
+      const form = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(order.card, 'order_deny'));
       closed(await t.bob.submit(form, { reason: 'no' }));
     },
   ],

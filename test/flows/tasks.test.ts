@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import {
+  actUntilOpened,
   answerTo,
   DOMAINS,
   deliverSigned,
-  openedAfter,
   openForm,
   textOf,
   toldAfter,
@@ -313,7 +313,7 @@ describe('a two-factor account', () => {
 
   test('is offered by the message shortcut only what it can do', async () => {
     const message = t.alice.say(DOMAINS, 'where does the shop lead?');
-    const menu = await openedAfter(t.workspace, t.carol, () => t.carol.shortcut('domain_here', message));
+    const menu = await actUntilOpened(t.workspace, t.carol, () => t.carol.shortcut('domain_here', message));
     expect(choicesOf(menu, 'task')).toEqual(['redirect', 'ssl-contact', 'user', 'prereg']);
     const next = await t.carol.submit(menu, { task: 'redirect' });
     expect(next.outcome).toBe('updated');

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { DOMAINS, openedAfter } from '../support/demo.ts';
+import { actUntilOpened, DOMAINS } from '../support/demo.ts';
 import { IMPATIENT, type RunningBot, type Surroundings, startSurroundings } from '../support/harness.ts';
 import { orderAfter, type SeenOrder } from '../support/orders.ts';
 import { linkTwoFactor } from '../support/people.ts';
@@ -26,7 +26,7 @@ async function redirectAt(bot: RunningBot, target: string): Promise<SeenOrder> {
   const { workspace } = s;
   const carol = workspace.as('U0CAROL');
   workspace.setRequestUrl(`${bot.url}/slack/events`);
-  const form = await openedAfter(workspace, carol, () =>
+  const form = await actUntilOpened(workspace, carol, () =>
     carol.command(DOMAINS, '/domain redirect shop.cafe.rest'),
   );
   return orderAfter(workspace, () =>

@@ -1,7 +1,7 @@
 import type { View } from '@domain-steward/slack-workspace';
 import { expect, it } from 'vitest';
 import { diffPrices } from '../../src/money/prices.ts';
-import { answerTo, DOMAINS, openedAfter, toldAfter, until, useTestDemo } from '../support/demo.ts';
+import { actUntilOpened, answerTo, DOMAINS, toldAfter, until, useTestDemo } from '../support/demo.ts';
 import { orderOf, SeenOrder } from '../support/orders.ts';
 import { closed } from '../support/people.ts';
 
@@ -25,7 +25,7 @@ async function formBehind(command: string, button: string, value?: string) {
   const shown = t.ada.ephemerals().at(-1);
   if (shown === undefined) throw new Error(`${command} was not answered`);
   const which = value === undefined ? {} : { value };
-  return openedAfter(t.workspace, t.ada, () => t.ada.click(shown, button, which));
+  return actUntilOpened(t.workspace, t.ada, () => t.ada.click(shown, button, which));
 }
 
 /** Submits a form. @returns the answer */

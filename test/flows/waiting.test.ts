@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { diffPrices } from '../../src/money/prices.ts';
-import { answerTo, openedAfter, textOf, useTestDemo } from '../support/demo.ts';
+import { actUntilOpened, answerTo, textOf, useTestDemo } from '../support/demo.ts';
 
 /* The cost of waiting, wherever a person decides about a name: on its screen, in the digest, before a lapse. */
 
@@ -40,7 +40,7 @@ test('is shown on a name’s screen, in the digest by its amount, and before a l
     said.indexOf('aaa.example'),
   );
 
-  const form = await openedAfter(t.workspace, t.alice, () =>
+  const form = await actUntilOpened(t.workspace, t.alice, () =>
     t.alice.click(digest, 'reminder_lapse', { value: 'zebra.rest' }),
   );
   expect(JSON.stringify(form.blocks)).toContain('Deadlines and costs: renew by');

@@ -6,7 +6,7 @@ import type { Message } from '@domain-steward/slack-workspace';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Demo, startDemo } from '../../demo/demo.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { answerTo, buttonsOf, DOMAINS, link, openedAfter, textOf, until } from '../support/demo.ts';
+import { actUntilOpened, answerTo, buttonsOf, DOMAINS, link, textOf, until } from '../support/demo.ts';
 import { orderAfter } from '../support/orders.ts';
 import { type RunningWhois, startWhois } from '../support/whois-server.ts';
 
@@ -115,7 +115,7 @@ test('the digest takes the date of a renewal elsewhere, and reminders stop', asy
   const reminders = buttonsOf(message).filter((id) => id.startsWith('reminder_'));
   expect(reminders).toEqual(['reminder_renewed', 'reminder_snooze', 'reminder_lapse']);
   const click = () => ada().click(message, 'reminder_renewed', { value: 'cafe.rest' });
-  const form = await openedAfter(demo.workspace, ada(), click);
+  const form = await actUntilOpened(demo.workspace, ada(), click);
   expect(form).toMatchObject({ callback_id: 'renewed' });
   expect(await ada().submit(form, { expires: '2020-01-01' })).toMatchObject({
     errors: { expires: expect.stringContaining('isn’t after the current expiry date') },

@@ -53,7 +53,12 @@ describe('the amount spent', () => {
     });
     expect(spend.byMonth).toEqual([
       { key: '2026-06', nameCount: 1, unpricedCount: 0, sums: eur(1_800) },
-      { key: '2026-07', nameCount: 4, unpricedCount: 1, sums: [...eur(12_000), { currency: 'JPY', minor: 3_000 }] },
+      {
+        key: '2026-07',
+        nameCount: 4,
+        unpricedCount: 1,
+        sums: [...eur(12_000), { currency: 'JPY', minor: 3_000 }],
+      },
     ]);
     const sumsOf = (lines: readonly SpendLine[]) => lines.map(({ key, sums }) => [key, sums]);
     expect(sumsOf(spend.byTask)).toEqual([

@@ -11,7 +11,7 @@ import { createPolicyStore } from '../../src/store/policies.ts';
 import { purge } from '../../src/store/purge.ts';
 import { findSealedKeys, SEALED_COLUMNS } from '../../src/store/sealed-keys.ts';
 import { rule } from '../policy/sample.ts';
-import { answerTo, openedAfter, until, useTestDemo } from '../support/demo.ts';
+import { actUntilOpened, answerTo, until, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask } from '../support/orders.ts';
 import { confirmPolicy } from '../support/proposals.ts';
 
@@ -31,7 +31,7 @@ beforeAll(async () => {
   await fetched.ends('SUCCEEDED');
   await answerTo(t.workspace, t.alice, '/domain calendar');
   await answerTo(t.workspace, t.alice, '/domain watch tapas.rest 2027-01-01');
-  const form = await openedAfter(t.workspace, t.alice, async () => {
+  const form = await actUntilOpened(t.workspace, t.alice, async () => {
     await answerTo(t.workspace, t.alice, '/domain name tapas.rest');
     const screen = t.alice.ephemerals().at(-1);
     if (screen !== undefined) await t.alice.click(screen, 'name_edit');

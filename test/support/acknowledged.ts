@@ -1,7 +1,13 @@
 import { connect } from 'node:net';
 import pg from 'pg';
 import { z } from 'zod';
-import { command, type Delivery, press, signedRequest, submission } from '../../bench/slack-load.ts';
+import {
+  buildClick,
+  buildCommand,
+  buildSignedRequest,
+  buildSubmission,
+  type Delivery,
+} from '../../bench/slack-load.ts';
 import { ACKNOWLEDGE_WITHIN_MS } from '../../src/slack/inbound/acknowledgement.ts';
 import { CrashSite } from './crash.ts';
 import { DOMAINS } from './demo.ts';
@@ -170,11 +176,16 @@ const KEPT: Readonly<Record<Kind, string>> = {
 };
 
 function asked(text: string, userId = 'U0ALICE'): Delivery {
-  return command(text, userId, RESPONSE_URL, DOMAINS);
+  return buildCommand(text, userId, RESPONSE_URL, DOMAINS);
 }
 
 function pressed(actionId: string, orderId: string, userId: string): Delivery {
-  return press(actionId, { id: orderId, channelId: DOMAINS, ts: '1700000000.000100' }, userId, RESPONSE_URL);
+  return buildClick(
+    actionId,
+    { id: orderId, channelId: DOMAINS, ts: '1700000000.000100' },
+    userId,
+    RESPONSE_URL,
+  );
 }
 
 /** A submitted form with text fields, as Slack sends it. */
@@ -185,7 +196,7 @@ function submitted(
   values: Readonly<Record<string, string>>,
 ): Delivery {
   const inputs = Object.entries(values).map(([name, value]) => [name, { type: 'plain_text_input', value }]);
-  return submission(callbackId, Object.fromEntries(inputs), origin, userId);
+  return buildSubmission(callbackId, Object.fromEntries(inputs), origin, userId);
 }
 
 function settings(ttl: string): Readonly<Record<string, string>> {
@@ -227,6 +238,6 @@ function deliver(
     // The bot was killed.
     socket.on('error', () => undefined);
     socket.on('close', () => resolve());
-    socket.write(signedRequest(port, signingSecret, delivery, 'close'));
+    socket.write(buildSignedRequest(port, signingSecret, delivery, 'close'));
   });
 }

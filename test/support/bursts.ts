@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { z } from 'zod';
 import { type HttpRequest, serve } from '../../bench/http.ts';
-import { type Delivery, press, SlackLoad } from '../../bench/slack-load.ts';
+import { buildClick, type Delivery, SlackLoad } from '../../bench/slack-load.ts';
 import { formatCanonicalJson } from '../../src/lib/canonical-json.ts';
 import type { Statement } from '../../src/orders/statement-shape.ts';
 import { link, until } from './demo.ts';
@@ -204,7 +204,7 @@ export class Bursts {
     const before = new Map(people.map((userId) => [userId, this.#directly(userId).length]));
     const path = ({ order, userId }: Click) => `/clicked/${order.id}/${userId}`;
     const deliveries = clicks.map((click) =>
-      press(
+      buildClick(
         'order_approve',
         click.order,
         click.userId,

@@ -8,7 +8,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { z } from 'zod';
 import { type Demo, startDemo } from '../../demo/demo.ts';
-import { answeredAfter, DOMAINS, openedAfter } from '../../demo/people.ts';
+import { actUntilAnswered, actUntilOpened, DOMAINS } from '../../demo/people.ts';
 import { createLog } from '../../src/lib/log.ts';
 import type { PolicySource } from '../../src/policy/ports.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
@@ -17,7 +17,7 @@ import { fasterPace } from './pace.ts';
 import { hasRateLimits, rudeness } from './rudeness.ts';
 import { CHARGED_TASKS } from './settings.ts';
 
-export { DOMAINS, openedAfter };
+export { actUntilOpened, DOMAINS };
 
 export interface TestDemoOptions {
   /** Changes of the demo's people and places. */
@@ -246,7 +246,7 @@ export function openForm(
   text: string,
   channel = DOMAINS,
 ): Promise<View> {
-  return openedAfter(workspace, person, () => person.command(channel, text), `the form of ${text}`);
+  return actUntilOpened(workspace, person, () => person.command(channel, text), `the form of ${text}`);
 }
 
 export interface Credentials {
@@ -306,7 +306,7 @@ export async function toldAfter(
   person: Actor,
   act: () => Promise<unknown>,
 ): Promise<string> {
-  return textOf(await answeredAfter(workspace, person, act));
+  return textOf(await actUntilAnswered(workspace, person, act));
 }
 
 /** Runs a command and waits for the ephemeral answer. */

@@ -1,5 +1,5 @@
 import type { Actor, Delivery, Message, View, Workspace } from '@domain-steward/slack-workspace';
-import { buttonsOf, openedAfter, textOf } from './demo.ts';
+import { actUntilOpened, buttonsOf, textOf } from './demo.ts';
 
 /** Opens everything that an order sends, from a message or the Home tab. */
 export function openLook(
@@ -9,7 +9,7 @@ export function openLook(
   value?: string,
 ): Promise<View> {
   const which = value === undefined ? {} : { value };
-  return openedAfter(workspace, person, () => person.click(target, 'order_look', which));
+  return actUntilOpened(workspace, person, () => person.click(target, 'order_look', which));
 }
 
 /** Opens everything that an order sends, and approves it there. */

@@ -9,7 +9,7 @@ import type {
   Workspace,
 } from '@domain-steward/slack-workspace';
 import { z } from 'zod';
-import { answerTo, buttonsOf, DOMAINS, openedAfter, openForm } from './demo.ts';
+import { actUntilOpened, answerTo, buttonsOf, DOMAINS, openForm } from './demo.ts';
 import { orderAfter, type SeenOrder } from './orders.ts';
 
 /** Opens the link form and chooses a method as a person does, which changes the fields. */
@@ -84,7 +84,7 @@ export async function giveReason(
   which: { readonly value?: string } = {},
 ): Promise<View> {
   const click = () => person.click(target, actionId, which);
-  const form = await openedAfter(workspace, person, click, `the form for the reason of ${actionId}`);
+  const form = await actUntilOpened(workspace, person, click, `the form for the reason of ${actionId}`);
   closed(await person.submit(form, { reason }));
   return form;
 }
@@ -96,7 +96,7 @@ export async function giveReason(
 export function reveal(workspace: Workspace, person: Actor, order: SeenOrder): Promise<View> {
   const reply = order.replies().find((message) => buttonsOf(message).includes('order_reveal'));
   if (reply === undefined) throw new Error(`no reply of order ${order.id} offers its secret`);
-  return openedAfter(
+  return actUntilOpened(
     workspace,
     person,
     () => person.click(reply, 'order_reveal'),
@@ -112,7 +112,7 @@ export async function confirmByName(
   name: string,
 ): Promise<void> {
   const click = () => person.click(draft, 'order_confirm');
-  const form = await openedAfter(workspace, person, click, `the form that asks to type ${name}`);
+  const form = await actUntilOpened(workspace, person, click, `the form that asks to type ${name}`);
   closed(await person.submit(form, { name }));
 }
 

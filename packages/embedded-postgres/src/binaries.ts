@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { EmbeddedPostgresError, explainFileError, systemCode } from './error.ts';
-import { firstClosedFolder, type Home } from './home.ts';
+import { findInaccessibleFolder, type Home } from './home.ts';
 
 export interface Binaries {
   readonly folder: string;
@@ -34,7 +34,7 @@ export async function findBinaries(): Promise<Binaries> {
   return { folder: join(root, 'native'), version, major: Number.parseInt(version, 10) };
 }
 
-export function program(binaries: Binaries, name: 'initdb' | 'postgres' | 'pg_ctl'): string {
+export function programPath(binaries: Binaries, name: 'initdb' | 'postgres' | 'pg_ctl'): string {
   return join(binaries.folder, 'bin', process.platform === 'win32' ? `${name}.exe` : name);
 }
 
@@ -75,11 +75,11 @@ export async function makeRunnable(binaries: Binaries, home: Home): Promise<Bina
 async function isReachable(binaries: Binaries, home: Home): Promise<boolean> {
   if (home.runAs === undefined) return true;
   for (const folder of ['bin', 'lib', 'share']) {
-    const closed = await firstClosedFolder(join(binaries.folder, folder), home.runAs);
+    const closed = await findInaccessibleFolder(join(binaries.folder, folder), home.runAs);
     if (closed !== undefined) return false;
   }
   // A strict umask during `npm ci` restricts all files in the same way, so one check is enough.
-  return (await firstClosedFolder(program(binaries, 'postgres'), home.runAs)) === undefined;
+  return (await findInaccessibleFolder(programPath(binaries, 'postgres'), home.runAs)) === undefined;
 }
 
 /**

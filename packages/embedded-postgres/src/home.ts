@@ -10,7 +10,7 @@ const REACHABLE_ROOT = '/var/lib/domain-steward';
 const NOBODY = 65534;
 
 /** The user to run PostgreSQL as, because it refuses to run as root. */
-export interface RunAs {
+export interface SystemUser {
   readonly uid: number;
   readonly gid: number;
 }
@@ -20,7 +20,7 @@ export interface Home {
   readonly data: string;
   readonly passwordFile: string;
   readonly logFile: string;
-  readonly runAs: RunAs | undefined;
+  readonly runAs: SystemUser | undefined;
   readonly notes: string[];
 }
 
@@ -39,7 +39,7 @@ export async function prepareHome(dataDir: string): Promise<Home> {
     const data = join(folder, 'data');
     const runAs = await chooseUser(data);
     if (runAs !== undefined) {
-      const closedFolder = await firstClosedFolder(folder, runAs);
+      const closedFolder = await findInaccessibleFolder(folder, runAs);
       if (closedFolder !== undefined) {
         throw new EmbeddedPostgresError(
           'no_permission',
@@ -62,7 +62,7 @@ export async function prepareHome(dataDir: string): Promise<Home> {
 }
 
 /** The major version that created the data, from `PG_VERSION`. Undefined if there is no data yet. */
-export async function dataVersion(home: Home): Promise<number | undefined> {
+export async function readDataVersion(home: Home): Promise<number | undefined> {
   try {
     return Number.parseInt(await readFile(join(home.data, 'PG_VERSION'), 'utf8'), 10);
   } catch (error) {
@@ -72,10 +72,10 @@ export async function dataVersion(home: Home): Promise<number | undefined> {
 }
 
 /** The first folder on the path, including `path` itself, that the user can't enter. Undefined if there is none. */
-export async function firstClosedFolder(path: string, user: RunAs): Promise<string | undefined> {
+export async function findInaccessibleFolder(path: string, user: SystemUser): Promise<string | undefined> {
   const parent = dirname(path);
   if (parent !== path) {
-    const closed = await firstClosedFolder(parent, user);
+    const closed = await findInaccessibleFolder(parent, user);
     if (closed !== undefined) return closed;
   }
   const info = await stat(path);
@@ -100,7 +100,7 @@ async function findOrCreateFolder(dataDir: string, notes: string[]): Promise<str
     if (entryStat.isSymbolicLink()) notes.push(formatMovedNote(dataDir, folder));
     return folder;
   }
-  if (!isRoot() || (await firstClosedFolder(dataDir, { uid: NOBODY, gid: NOBODY })) === undefined) {
+  if (!isRoot() || (await findInaccessibleFolder(dataDir, { uid: NOBODY, gid: NOBODY })) === undefined) {
     await mkdir(entry, { recursive: true });
     // PostgreSQL's user must be able to enter this folder, even with a strict umask. The files in it stay private.
     if (isRoot()) await chmod(entry, 0o711);
@@ -155,7 +155,7 @@ function formatMovedNote(dataDir: string, folder: string): string {
 }
 
 /** If there is data, the server must run as its owner. */
-async function chooseUser(data: string): Promise<RunAs | undefined> {
+async function chooseUser(data: string): Promise<SystemUser | undefined> {
   if (!isRoot()) return undefined;
   try {
     const { uid, gid } = await stat(data);

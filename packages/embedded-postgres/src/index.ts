@@ -4,7 +4,7 @@ import { type Binaries, findBinaries } from './binaries.ts';
 import { createInUseError, EmbeddedPostgresError, explainFileError } from './error.ts';
 import { lockFolder } from './folder-lock.ts';
 import { type Home, prepareHome } from './home.ts';
-import { ensureRunning, runningServerUrl, type Server, stopServer } from './server.ts';
+import { ensureRunning, findRunningServerUrl, type Server, stopServer } from './server.ts';
 
 export { EmbeddedPostgresError } from './error.ts';
 
@@ -80,7 +80,7 @@ export async function joinEmbeddedPostgres(options: EmbeddedPostgresOptions): Pr
     return await startEmbeddedPostgres(options);
   } catch (error) {
     if (!(error instanceof EmbeddedPostgresError) || error.problem !== 'in_use') throw error;
-    const url = await runningServerUrl(await prepareHome(options.dataDir));
+    const url = await findRunningServerUrl(await prepareHome(options.dataDir));
     if (url === undefined) throw error;
     return { url, notes: [], stop: async () => undefined };
   }
@@ -160,7 +160,7 @@ async function acquireServer(
 ): Promise<OwnedServer> {
   let connection: pg.Client | undefined;
   try {
-    const { server, attached } = await ensureRunning(home, binaries, options);
+    const { server, wasRunning } = await ensureRunning(home, binaries, options);
     connection = new pg.Client({
       connectionString: server.url,
       application_name: 'domain-steward (owns the server)',
@@ -169,7 +169,7 @@ async function acquireServer(
     connection.on('error', () => undefined); // 'end' follows and is handled
     await connection.connect();
     await takeOwnerLock(connection, home);
-    return { server, wasRunning: attached, connection };
+    return { server, wasRunning, connection };
   } catch (error) {
     await connection?.end().catch(() => undefined);
     throw explainFileError('starting the embedded PostgreSQL', error);

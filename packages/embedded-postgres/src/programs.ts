@@ -21,7 +21,7 @@ export function spawnOptions(home: Home): {
 }
 
 /** Runs a program until it ends. `text` is the last part of its output. */
-export async function run(
+export async function runProgram(
   file: string,
   home: Home,
   args: readonly string[],
@@ -33,11 +33,11 @@ export async function run(
       text = (text + chunk).slice(-4_000);
     });
   }
-  return { code: await whenEnded(child), text };
+  return { code: await waitForExit(child), text };
 }
 
 /** Resolves when the process has ended. Rejects if it couldn't be started. */
-export function whenEnded(child: ChildProcess): Promise<number | null> {
+export function waitForExit(child: ChildProcess): Promise<number | null> {
   return new Promise((resolve, reject) => {
     child.once('error', (cause) => {
       const reason =
@@ -70,7 +70,7 @@ export async function openLog(home: Home): Promise<{ handle: FileHandle; size: n
 }
 
 /** Reads the last lines that were logged since the file had `previousSize` bytes. */
-export async function logSince(file: string, previousSize: number): Promise<string> {
+export async function readLogSince(file: string, previousSize: number): Promise<string> {
   const text = (await readFile(file)).subarray(previousSize).toString('utf8');
   return text.trim().split('\n').slice(-15).join('\n');
 }

@@ -5,11 +5,11 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { type Binaries, makeRunnable, program } from './binaries.ts';
+import { type Binaries, makeRunnable, programPath } from './binaries.ts';
 import { EmbeddedPostgresError, explainFileError, explainOutput, systemCode } from './error.ts';
-import { dataVersion, type Home } from './home.ts';
+import { type Home, readDataVersion } from './home.ts';
 import { checkServesFolder } from './processes.ts';
-import { logSince, openLog, run, spawnOptions, whenEnded } from './programs.ts';
+import { openLog, readLogSince, runProgram, spawnOptions, waitForExit } from './programs.ts';
 
 export interface Server {
   readonly pid: number;
@@ -56,17 +56,17 @@ export async function ensureRunning(
   home: Home,
   binaries: Binaries,
   options: { port?: number | undefined; settings?: Readonly<Record<string, string>> | undefined },
-): Promise<{ server: Server; attached: boolean }> {
-  const existingVersion = await dataVersion(home);
+): Promise<{ server: Server; wasRunning: boolean }> {
+  const existingVersion = await readDataVersion(home);
   if (existingVersion !== undefined && existingVersion !== binaries.major)
     throw createVersionMismatchError(home, existingVersion, binaries.major);
   if (existingVersion !== undefined) await readPassword(home);
   const running = existingVersion === undefined ? undefined : await attach(home);
-  if (running !== undefined) return { server: running, attached: true };
+  if (running !== undefined) return { server: running, wasRunning: true };
 
   const runnable = await makeRunnable(binaries, home);
   if (existingVersion === undefined) await initialize(home, runnable, options.settings?.['fsync'] === 'off');
-  return { server: await start(home, runnable, options), attached: false };
+  return { server: await start(home, runnable, options), wasRunning: false };
 }
 
 /**
@@ -83,7 +83,7 @@ export async function stopServer(
 ): Promise<boolean> {
   if (process.platform === 'win32') {
     // Windows has no signals, so `pg_ctl` is used.
-    spawn(program(binaries, 'pg_ctl'), ['stop', '-m', 'fast', '-D', home.data], { stdio: 'ignore' });
+    spawn(programPath(binaries, 'pg_ctl'), ['stop', '-m', 'fast', '-D', home.data], { stdio: 'ignore' });
   } else {
     try {
       process.kill(server.pid, 'SIGINT');
@@ -102,7 +102,7 @@ export async function stopServer(
 }
 
 /** The URL of this folder's server. Undefined if none accepts connections on this machine. */
-export async function runningServerUrl(home: Home): Promise<string | undefined> {
+export async function findRunningServerUrl(home: Home): Promise<string | undefined> {
   const file = await readPidFile(home);
   if (file?.status !== 'ready' || file.port === undefined) return undefined;
   if ((await checkServesFolder(file.pid, home.data)) === 'no') return undefined;
@@ -170,7 +170,7 @@ async function initialize(home: Home, binaries: Binaries, skipSync: boolean): Pr
       for (const path of [partialDataDir, passwordForInit]) await chown(path, home.runAs.uid, home.runAs.gid);
     }
     await writeFile(home.passwordFile, password, { mode: 0o600 });
-    const output = await run(program(binaries, 'initdb'), home, [
+    const output = await runProgram(programPath(binaries, 'initdb'), home, [
       `--pgdata=${partialDataDir}`,
       '--username=postgres',
       `--pwfile=${passwordForInit}`,
@@ -233,13 +233,13 @@ async function launch(
     args.push('-c', `${name}=${value}`);
 
   const log = await openLog(home);
-  const child = spawn(program(binaries, 'postgres'), args, {
+  const child = spawn(programPath(binaries, 'postgres'), args, {
     ...spawnOptions(home),
     // Has its own session, so that Ctrl-C in the bot's terminal or the end of the bot doesn't stop it.
     detached: true,
     stdio: ['ignore', log.handle.fd, log.handle.fd],
   });
-  const ended = whenEnded(child);
+  const ended = waitForExit(child);
   child.unref();
   let hasEnded = false;
   const recordEnd = () => {
@@ -268,7 +268,7 @@ async function launch(
     throw error;
   }
   await ended;
-  return { output: await logSince(home.logFile, log.size) };
+  return { output: await readLogSince(home.logFile, log.size) };
 }
 
 async function serverUrl(home: Home, port: number): Promise<string> {

@@ -22,7 +22,7 @@ export function toHex(bytes: Uint8Array): string {
 }
 
 /** @returns undefined unless `hex` is 32 bytes in lower-case hex */
-export function hashOfHex(hex: unknown): Bytes | undefined {
+export function decodeHash(hex: unknown): Bytes | undefined {
   if (typeof hex !== 'string' || !/^[0-9a-f]{64}$/.test(hex)) return undefined;
   return Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
 }

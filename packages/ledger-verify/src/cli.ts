@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { readAnchor, readFingerprint } from './arguments.ts';
+import { parseAnchor, parseFingerprint } from './arguments.ts';
 import { nodeCryptography } from './node-cryptography.ts';
 import { formatReport, type Report, type TrustedInputs } from './report.ts';
 import { verify } from './verify.ts';
@@ -56,9 +56,9 @@ function readCommandLine(args: readonly string[]): {
   return {
     file,
     trusted: {
-      key: key === undefined ? undefined : readOption(key, readFingerprint, keyError),
-      anchors: anchor.map((text) => readOption(text, readAnchor, anchorError)),
-      roots: readListOption(values.roots, readFingerprint, '--roots expects fingerprints (SHA256:…)'),
+      key: key === undefined ? undefined : readOption(key, parseFingerprint, keyError),
+      anchors: anchor.map((text) => readOption(text, parseAnchor, anchorError)),
+      roots: readListOption(values.roots, parseFingerprint, '--roots expects fingerprints (SHA256:…)'),
     },
     json: values.json,
   };

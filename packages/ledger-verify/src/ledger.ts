@@ -4,15 +4,15 @@ import type { Cryptography } from './cryptography.ts';
 import { leafHash, treeHead } from './merkle.ts';
 import { type Differences, describeNumbers, type Report, type TrustedInputs } from './report.ts';
 import { type CheckedSeal, createSealCheck } from './seals.ts';
-import type { EventLine, ForgottenBy, Header, Line, SealLine } from './shapes.ts';
-import { checkSignedEvent, otherRoot, type Revocation, revocationOf } from './signatures.ts';
+import type { Erasure, EventLine, Header, Line, SealLine } from './shapes.ts';
+import { checkSignedEvent, describeUnknownRoot, type Revocation, readRevocation } from './signatures.ts';
 
 export interface FileCheck {
-  line(line: Line, number: number): Promise<void>;
-  end(): Promise<
+  checkLine(line: Line, number: number): Promise<void>;
+  finish(): Promise<
     Omit<Report, 'verdict' | 'file' | 'key' | 'order' | 'differences'> & {
       /** Sentences about the file that may explain mismatches. */
-      readonly explained?: readonly string[];
+      readonly explanations?: readonly string[];
     }
   >;
 }
@@ -25,10 +25,10 @@ function range(from: number, to: number): number[] {
 }
 
 /** Deleted events, by person. */
-export function collectErasures() {
+export function createErasureCollector() {
   const erasures = new Map<string, { count: number; by: string; from: string; to: string }>();
   return {
-    add({ at, by }: ForgottenBy) {
+    add({ at, by }: Erasure) {
       const previous = erasures.get(by) ?? { count: 0, by, from: at, to: at };
       const from = at < previous.from ? at : previous.from;
       erasures.set(by, { by, count: previous.count + 1, from, to: at > previous.to ? at : previous.to });
@@ -38,7 +38,10 @@ export function collectErasures() {
 }
 
 /** If the event was deleted, the stored leaf hash is used. */
-export async function leafOf(cryptography: Cryptography, { content, leaf }: EventLine): Promise<Bytes> {
+export async function computeEventLeaf(
+  cryptography: Cryptography,
+  { content, leaf }: EventLine,
+): Promise<Bytes> {
   if (leaf !== undefined) return leaf;
   return leafHash(cryptography, utf8(canonicalJson(content ?? null)));
 }
@@ -84,7 +87,7 @@ export async function createLedgerCheck(
   differences: Differences,
 ): Promise<FileCheck> {
   const sealCheck = await createSealCheck(header, trusted, cryptography, differences);
-  const erasures = collectErasures();
+  const erasures = createErasureCollector();
   const eventSequence = createSequence('event', differences);
   const sealSequence = createSequence('seal', differences);
   /** Leaf hashes of the events that no seal covers so far. */
@@ -104,8 +107,8 @@ export async function createLedgerCheck(
   async function checkEvent(line: EventLine, where: string): Promise<void> {
     if (!eventSequence.accept(line.seq, where)) return;
     eventCount += 1;
-    if (line.forgotten !== undefined) {
-      erasures.add(line.forgotten);
+    if (line.erasure !== undefined) {
+      erasures.add(line.erasure);
       deletedLeaves.set(line.seq, toHex(line.leaf ?? new Uint8Array()));
     }
     if (lastSeal !== undefined && line.seq <= lastSeal.to) {
@@ -118,18 +121,19 @@ export async function createLedgerCheck(
       );
     const signedEvent = await checkSignedEvent(line, cryptography);
     if (signedEvent !== undefined) signatureCount += 1;
-    for (const fault of signedEvent?.wrong ?? [])
+    for (const fault of signedEvent?.faults ?? [])
       differences.add('changed', `event ${line.seq}: its signature does not fit: ${fault}`);
-    const rootFault = signedEvent?.isOfOrder === true ? otherRoot(signedEvent, trusted.roots) : undefined;
+    const rootFault =
+      signedEvent?.isAboutOrder === true ? describeUnknownRoot(signedEvent, trusted.roots) : undefined;
     if (rootFault !== undefined) differences.add('key', `event ${line.seq}: ${rootFault}`);
     for (const { key, text } of (signedEvent?.keys ?? []).flatMap(
       (signingKey) => revoked.get(signingKey) ?? [],
     ))
       differences.add('key', `event ${line.seq}: its signature rests on ${key}, which had been ${text}`);
     if (line.content?.['kind'] === 'events_forgotten') collectRecordedDeletions(line, recorded);
-    const revocation = revocationOf(line);
+    const revocation = readRevocation(line);
     if (revocation !== undefined && !revoked.has(revocation.key)) revoked.set(revocation.key, revocation);
-    uncovered.set(line.seq, await leafOf(cryptography, line));
+    uncovered.set(line.seq, await computeEventLeaf(cryptography, line));
   }
 
   async function checkCoverage({ n, from, to, root }: SealLine): Promise<void> {
@@ -203,13 +207,13 @@ export async function createLedgerCheck(
   }
 
   return {
-    async line(line, number) {
+    async checkLine(line, number) {
       const where = ` (line ${number})`;
       if (line.type === 'event') await checkEvent(line, where);
       else if (line.type === 'seal') await checkSeal(line, where);
       else differences.add('added', `a line of a type that ledgers do not have: ${line.type}${where}`);
     },
-    async end() {
+    async finish() {
       if (uncovered.size > 0)
         differences.add(
           'cut',
@@ -218,8 +222,8 @@ export async function createLedgerCheck(
       eventSequence.reportMissing();
       sealSequence.reportMissing();
       const unknown = [...checkEnds(), ...describeUnrecordedDeletions(deletedLeaves, recorded)];
-      const anchored = sealCheck.anchored.at(-1);
-      const result = { anchored, erasures: erasures.all(), unknown, notes: [], explained: explanations };
+      const anchored = sealCheck.matchedAnchors.at(-1);
+      const result = { anchored, erasures: erasures.all(), unknown, notes: [], explanations };
       if (firstSeal === undefined || lastSeal === undefined)
         return { ...result, events: undefined, seals: undefined, proved: [] };
       const eventRange = { from: firstSeal.from, to: lastSeal.to, count: eventCount };

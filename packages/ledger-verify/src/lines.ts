@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from './canonical-json.ts';
 
 /** @throws {TypeError} if a line isn't UTF-8 */
-export async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+export async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   let rest = '';
   for await (const chunk of chunks) {

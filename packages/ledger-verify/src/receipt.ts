@@ -1,12 +1,12 @@
 import { toHex, utf8 } from './bytes.ts';
 import { canonicalJson, type Json, objectOf } from './canonical-json.ts';
 import type { Cryptography } from './cryptography.ts';
-import { collectErasures, type FileCheck, leafOf } from './ledger.ts';
+import { computeEventLeaf, createErasureCollector, type FileCheck } from './ledger.ts';
 import { headOfPath } from './merkle.ts';
 import { type Differences, describeNumbers, type Report, type TrustedInputs } from './report.ts';
 import { type CheckedSeal, createSealCheck } from './seals.ts';
 import type { AnchorLine, EventLine, Header, PathLine, SealLine, StatementLine } from './shapes.ts';
-import { checkSignedEvent, otherRoot, revocationOf } from './signatures.ts';
+import { checkSignedEvent, describeUnknownRoot, readRevocation } from './signatures.ts';
 
 interface Receipt {
   readonly statements: StatementLine[];
@@ -41,7 +41,7 @@ export async function createReceiptCheck(
   }
 
   return {
-    async line(line, number) {
+    async checkLine(line, number) {
       const where = ` (line ${number})`;
       if (line.type === 'statement') receipt.statements.push(line);
       else if (line.type === 'event') addLine(receipt.events, line.seq, line, 'event', where);
@@ -49,7 +49,7 @@ export async function createReceiptCheck(
       else if (line.type === 'seal') addLine(receipt.seals, line.n, line, 'seal', where);
       else addLine(receipt.anchors, line.n, line, 'anchor', where);
     },
-    async end() {
+    async finish() {
       let last: CheckedSeal | undefined;
       const hashes = new Map<number, string>();
       for (const seal of receipt.seals.values()) {
@@ -68,15 +68,15 @@ export async function createReceiptCheck(
         cryptography,
         differences,
       );
-      const erasures = collectErasures();
-      for (const event of receipt.events.values()) if (event.forgotten) erasures.add(event.forgotten);
+      const erasures = createErasureCollector();
+      for (const event of receipt.events.values()) if (event.erasure) erasures.add(event.erasure);
       const seqs = [...receipt.events.keys()];
       const sealNumbers = [...receipt.seals.keys()];
       const [from = 0] = seqs;
       const [firstSeal = 0] = sealNumbers;
       const datedEvents = dateEvents(
         receipt,
-        sealCheck.anchored.map((anchor) => ({
+        sealCheck.matchedAnchors.map((anchor) => ({
           ...anchor,
           description: `seal ${anchor.seal} left (${anchor.at})`,
         })),
@@ -143,7 +143,7 @@ async function checkPaths(
     else if (index !== seq - seal.from || size !== seal.to - seal.from + 1)
       differences.add('changed', `the path of event ${seq} is not one into seal ${seal.n}`);
     else {
-      const head = await headOfPath(cryptography, await leafOf(cryptography, event), path);
+      const head = await headOfPath(cryptography, await computeEventLeaf(cryptography, event), path);
       if (head === undefined || toHex(head) !== seal.root)
         differences.add('changed', `event ${seq}: it, or its path, is not what seal ${seal.n} sealed`);
     }
@@ -312,15 +312,15 @@ async function checkSignatures(
   const revocationNotes = new Set<string>();
   const eventList = [...events];
   const hasAllContent = eventList.every(({ content }) => content !== undefined);
-  const revocations = eventList.flatMap((event) => revocationOf(event) ?? []);
+  const revocations = eventList.flatMap((event) => readRevocation(event) ?? []);
   for (const event of eventList) {
     // A revocation is about a key, not about an order, so its signature doesn't matter.
     const signedEvent =
-      revocationOf(event) === undefined && (await checkSignedEvent(event, cryptography, order));
+      readRevocation(event) === undefined && (await checkSignedEvent(event, cryptography, order));
     if (!signedEvent) continue;
-    for (const fault of signedEvent.wrong)
+    for (const fault of signedEvent.faults)
       differences.add('changed', `event ${event.seq}: its signature does not fit: ${fault}`);
-    const rootFault = otherRoot(signedEvent, roots);
+    const rootFault = describeUnknownRoot(signedEvent, roots);
     if (rootFault !== undefined) differences.add('key', `event ${event.seq}: ${rootFault}`);
     for (const { key, seq, text } of revocations.filter(({ key }) => signedEvent.keys.includes(key))) {
       if (seq < event.seq)

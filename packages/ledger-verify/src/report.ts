@@ -56,7 +56,7 @@ export interface Differences {
 /** Limits memory use if nothing in a file matches. */
 const MAX_DIFFERENCES = 1_000;
 
-export function collectDifferences(): Differences {
+export function createDifferenceCollector(): Differences {
   const all: Difference[] = [];
   return {
     all,

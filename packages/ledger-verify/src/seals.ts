@@ -25,7 +25,7 @@ export interface SealCheck {
   /** @param previous the result for the previous seal, if it is in the file */
   check(seal: SealLine, previous: CheckedSeal | undefined): Promise<CheckedSeal>;
   /** In the order of the file. */
-  readonly anchored: readonly MatchedAnchor[];
+  readonly matchedAnchors: readonly MatchedAnchor[];
 }
 
 export async function createSealCheck(
@@ -43,11 +43,11 @@ export async function createSealCheck(
   const matchedAnchors: MatchedAnchor[] = [];
 
   return {
-    anchored: matchedAnchors,
+    matchedAnchors,
     async check(seal, previous) {
       const { n } = seal;
-      const hash = toHex(await cryptography.sha256(utf8(seal.canonical)));
-      if (!(await cryptography.verify({ name: 'Ed25519' }, publicKey, seal.signature, utf8(seal.signed))))
+      const hash = toHex(await cryptography.sha256(utf8(seal.canonicalText)));
+      if (!(await cryptography.verify({ name: 'Ed25519' }, publicKey, seal.signature, utf8(seal.signedText))))
         differences.add('changed', `the key has not signed seal ${n} with this content`);
       if (n === 1 && seal.prev !== emptyHash) differences.add('changed', 'seal 1 refers to a previous seal');
       if (previous !== undefined && previous.n + 1 === n && previous.hash !== seal.prev)

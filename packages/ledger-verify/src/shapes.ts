@@ -1,4 +1,4 @@
-import { type Bytes, decodeBase64, hashOfHex } from './bytes.ts';
+import { type Bytes, decodeBase64, decodeHash } from './bytes.ts';
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from './canonical-json.ts';
 
 /* Lines of a ledger or receipt. A line with missing or unknown members is invalid. */
@@ -13,7 +13,7 @@ export interface Header {
   readonly order: string | undefined;
 }
 
-export interface ForgottenBy {
+export interface Erasure {
   readonly at: string;
   readonly by: string;
 }
@@ -23,7 +23,7 @@ export interface EventLine {
   readonly seq: number;
   /** Undefined if the content was deleted. */
   readonly content: JsonObject | undefined;
-  readonly forgotten: ForgottenBy | undefined;
+  readonly erasure: Erasure | undefined;
   /** The stored hash of content that was deleted. */
   readonly leaf: Bytes | undefined;
 }
@@ -37,8 +37,8 @@ export interface SealLine {
   readonly prev: string;
   readonly at: string;
   readonly signature: Bytes;
-  readonly canonical: string;
-  readonly signed: string;
+  readonly canonicalText: string;
+  readonly signedText: string;
 }
 
 export interface PathLine {
@@ -100,13 +100,13 @@ export function readLine(object: JsonObject): Line | undefined {
       const { statement, hash } = object;
       if (hasExactly(object, ['type', 'statement']) && isJsonObject(statement))
         return { type: 'statement', statement, hash: undefined };
-      return hasExactly(object, ['type', 'hash']) && hashOfHex(hash) !== undefined
+      return hasExactly(object, ['type', 'hash']) && decodeHash(hash) !== undefined
         ? { type: 'statement', statement: undefined, hash: String(hash) }
         : undefined;
     }
     case 'anchor': {
       const { n, hash } = object;
-      return isCount(n) && hashOfHex(hash) !== undefined
+      return isCount(n) && decodeHash(hash) !== undefined
         ? { type: 'anchor', n, hash: String(hash) }
         : undefined;
     }
@@ -121,14 +121,14 @@ function readEvent(object: JsonObject): EventLine | undefined {
   if (forgotten === undefined) {
     const names = ['type', 'seq', 'at', 'kind', 'subject', 'actor', 'data'];
     if (!hasExactly(object, names)) return undefined;
-    return { type: 'event', seq, content: object, forgotten: undefined, leaf: undefined };
+    return { type: 'event', seq, content: object, erasure: undefined, leaf: undefined };
   }
-  const hash = hashOfHex(leaf);
+  const hash = decodeHash(leaf);
   if (!hasExactly(object, ['type', 'seq', 'forgotten', 'leaf']) || hash === undefined) return undefined;
   if (!isJsonObject(forgotten) || !hasExactly(forgotten, ['at', 'by'])) return undefined;
   const { at, by } = forgotten;
   if (typeof at !== 'string' || typeof by !== 'string') return undefined;
-  return { type: 'event', seq, content: undefined, forgotten: { at, by }, leaf: hash };
+  return { type: 'event', seq, content: undefined, erasure: { at, by }, leaf: hash };
 }
 
 function readSeal(object: JsonObject): SealLine | undefined {
@@ -137,10 +137,10 @@ function readSeal(object: JsonObject): SealLine | undefined {
     return undefined;
   const signatureBytes = decodeBase64(signature);
   if (from === 0 || to < from || signatureBytes === undefined || typeof at !== 'string') return undefined;
-  if (hashOfHex(root) === undefined || hashOfHex(prev) === undefined) return undefined;
+  if (decodeHash(root) === undefined || decodeHash(prev) === undefined) return undefined;
   const { signature: _, ...unsigned } = object;
   const strings = { root: String(root), prev: String(prev), at };
-  const canonical = canonicalJson(object);
+  const canonicalText = canonicalJson(object);
   return {
     type: 'seal',
     n,
@@ -148,8 +148,8 @@ function readSeal(object: JsonObject): SealLine | undefined {
     to,
     ...strings,
     signature: signatureBytes,
-    canonical,
-    signed: canonicalJson(unsigned),
+    canonicalText,
+    signedText: canonicalJson(unsigned),
   };
 }
 
@@ -157,7 +157,7 @@ function readPath(object: JsonObject): PathLine | undefined {
   const { seq, seal, index, size, path } = object;
   if (!hasExactly(object, ['type', 'seq', 'seal', 'index', 'size', 'path']) || !Array.isArray(path))
     return undefined;
-  const hashes = path.flatMap((hash) => hashOfHex(hash) ?? []);
+  const hashes = path.flatMap((hash) => decodeHash(hash) ?? []);
   if (!isCount(seq) || !isCount(seal) || !isCount(index) || !isCount(size) || hashes.length !== path.length)
     return undefined;
   return { type: 'path', seq, seal, index, size, path: hashes };

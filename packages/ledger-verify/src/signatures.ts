@@ -15,9 +15,9 @@ export interface SignedEvent {
   /** Fingerprints: the signing key first, then the keys that vouched for it. A root comes last. */
   readonly keys: readonly string[];
   /** Only then does the event include the chain. */
-  readonly isOfOrder: boolean;
+  readonly isAboutOrder: boolean;
   /** Sentences about what is wrong with the signatures. */
-  readonly wrong: readonly string[];
+  readonly faults: readonly string[];
 }
 
 /** Layout of the authenticator data (WebAuthn, section 6.1). */
@@ -103,8 +103,8 @@ export async function checkSignedEvent(
   const challenge = objectOf(signature['challenge']);
   const signer = textOf(challenge['approver']) || textOf(challenge['by']);
   const faults = await findSignatureFaults(signature, cryptography);
-  const isOfOrder = objectOf(content?.['subject'])['kind'] === 'order';
-  if (isOfOrder && challenge['decision'] !== 'approve') faults.push('it approves nothing');
+  const isAboutOrder = objectOf(content?.['subject'])['kind'] === 'order';
+  if (isAboutOrder && challenge['decision'] !== 'approve') faults.push('it approves nothing');
   if (signer !== content?.['actor']) faults.push(`it is one of ${signer}, not of the person who acted`);
   if (challenge['decision'] === 'approve')
     faults.push(...(await findApprovalFaults(data, challenge, cryptography, order)));
@@ -127,14 +127,17 @@ export async function checkSignedEvent(
       ? 'itself a root'
       : `vouched for by root ${key}${chain.length > 1 ? ` through ${chain.length - 1} more` : ''}`;
   const description = `${signer}’s passkey ${keys[0]}, ${chainText}, signed ${describeChallenge(challenge)}`;
-  return { text: description, keys, isOfOrder, wrong: faults };
+  return { text: description, keys, isAboutOrder, faults };
 }
 
 /**
  * The end of a sentence about a signature whose chain doesn't end in a trusted root. Undefined if it does, or if no
  * roots were given.
  */
-export function otherRoot({ keys }: SignedEvent, roots: readonly string[] | undefined): string | undefined {
+export function describeUnknownRoot(
+  { keys }: SignedEvent,
+  roots: readonly string[] | undefined,
+): string | undefined {
   const root = keys.at(-1) ?? '';
   return roots === undefined || roots.includes(root)
     ? undefined
@@ -153,7 +156,7 @@ export interface Revocation {
  * stop the bot.
  * @returns undefined for other events
  */
-export function revocationOf({ seq, content }: EventLine): Revocation | undefined {
+export function readRevocation({ seq, content }: EventLine): Revocation | undefined {
   const { kind, id } = objectOf(content?.['subject']);
   if (content?.['kind'] !== 'key_revoked' || kind !== 'key') return undefined;
   const reason =

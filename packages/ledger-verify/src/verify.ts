@@ -1,8 +1,8 @@
 import type { Cryptography } from './cryptography.ts';
 import { createLedgerCheck } from './ledger.ts';
-import { linesOf, readObject } from './lines.ts';
+import { readObject, splitLines } from './lines.ts';
 import { createReceiptCheck } from './receipt.ts';
-import { collectDifferences, type Differences, type Report, type TrustedInputs } from './report.ts';
+import { createDifferenceCollector, type Differences, type Report, type TrustedInputs } from './report.ts';
 import { type Header, readHeader, readLine } from './shapes.ts';
 
 const CHECKS = { ledger: createLedgerCheck, receipt: createReceiptCheck };
@@ -22,8 +22,8 @@ export async function verify(
   trusted: TrustedInputs,
   cryptography: Cryptography,
 ): Promise<Report> {
-  const lines = linesOf(chunks);
-  const differences = collectDifferences();
+  const lines = splitLines(chunks);
+  const differences = createDifferenceCollector();
   try {
     const first = await lines.next();
     const object = first.done === true ? undefined : readObject(first.value);
@@ -60,9 +60,9 @@ async function verifyLines(
     const line = object && readLine(object);
     if (line === undefined)
       differences.add('changed', `line ${number} cannot be read as a line of a ${header.kind}`);
-    else await check.line(line, number);
+    else await check.checkLine(line, number);
   }
-  const { explained = [], ...result } = await check.end();
+  const { explanations = [], ...result } = await check.finish();
   const hasNoDifferences = differences.all.length === 0;
   return {
     ...result,
@@ -80,7 +80,7 @@ async function verifyLines(
             ...formatTrustNotes(trusted, result),
           ]
         : []),
-      ...explained,
+      ...explanations,
     ],
   };
 }

@@ -31,7 +31,7 @@ export function isUuid(text: string): boolean {
  * Authenticates a request. Accepting a token uses it up, so this must be called once per request.
  * @throws {Refusal} 401 if the credentials are wrong, 403 for a two-factor user over JSON
  */
-export function admit(service: ServiceState, claim: Claim, interfaceName: 'json' | 'xml'): Caller {
+export function authenticate(service: ServiceState, claim: Claim, interfaceName: 'json' | 'xml'): Caller {
   switch (claim.way) {
     case 'session':
       return authenticateSession(service, claim.id, interfaceName);

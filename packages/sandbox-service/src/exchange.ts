@@ -1,15 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Answer } from './answer.ts';
-import { bite, type SentResponse, sendAnswer } from './fault-answers.ts';
+import { applyFault, type SentResponse, sendAnswer } from './fault-answers.ts';
 import type { Faults, RequestInterface } from './faults.ts';
-import { type Incoming, type Plan, readBody } from './incoming.ts';
-import { jsonRefusal, planJson } from './json/interface.ts';
+import { type Plan, type ReceivedRequest, readBody } from './incoming.ts';
+import { createJsonRefusal, planJson } from './json/interface.ts';
 import type { ServiceState } from './operations/caller.ts';
-import { planRdap, rdapError } from './rdap.ts';
+import { createRdapError, planRdap } from './rdap.ts';
 import { describeRequest, type Recorder } from './recorder.ts';
-import { Refusal, type RefusedWith } from './refusal.ts';
-import { type Rudeness, rudely } from './rude.ts';
-import { planXml, xmlRefusal } from './xml/interface.ts';
+import { Refusal, type RefusalDetails } from './refusal.ts';
+import { applyRudeness, type Rudeness } from './rude.ts';
+import { createXmlRefusal, planXml } from './xml/interface.ts';
 
 export interface Sandbox {
   readonly service: ServiceState;
@@ -22,12 +22,12 @@ export interface Sandbox {
 
 interface InterfaceHandler {
   readonly interfaceName: RequestInterface | 'unknown';
-  plan(incoming: Incoming): Plan;
-  refuse(refusal: RefusedWith): Answer;
+  plan(incoming: ReceivedRequest): Plan;
+  refuse(refusal: RefusalDetails): Answer;
 }
 
 /** Reads, parses and logs a request, then carries it out or applies a fault. */
-export async function exchange(
+export async function handleRequest(
   sandbox: Sandbox,
   request: IncomingMessage,
   response: ServerResponse,
@@ -69,10 +69,10 @@ export async function exchange(
       const earlierRequestCount = recorder.requests.filter(
         ({ n, path: otherPath }) => n < recorded.n && otherPath === path,
       ).length;
-      return sendAnswer(response, rudely(answer, via, { seed, path, asked: earlierRequestCount }));
+      return sendAnswer(response, applyRudeness(answer, via, { seed, path, asked: earlierRequestCount }));
     }
     recorder.update(recorded.n, { fault: fault.kind });
-    return bite({ fault, via, response, carryOut, refuse: handler.refuse });
+    return applyFault({ fault, via, response, carryOut, refuse: handler.refuse });
   }
 }
 
@@ -81,7 +81,7 @@ async function readRequest(
   request: IncomingMessage,
   path: string,
   query: URLSearchParams,
-): Promise<{ incoming: Incoming; refusal?: Refusal }> {
+): Promise<{ incoming: ReceivedRequest; refusal?: Refusal }> {
   const head = { method: request.method ?? '', path, query, headers: request.headers };
   try {
     const incoming = { ...head, body: await readBody(request) };
@@ -112,17 +112,17 @@ function findHandler({ service, origin }: Sandbox, path: string): InterfaceHandl
     return {
       interfaceName: 'xml',
       plan: (incoming) => planXml(service, incoming),
-      refuse: (refusal) => xmlRefusal(service, refusal),
+      refuse: (refusal) => createXmlRefusal(service, refusal),
     };
   }
   if (path.startsWith('/rdap/')) {
     return {
       interfaceName: 'rdap',
       plan: (incoming) => planRdap(service, incoming, path.slice('/rdap'.length), origin),
-      refuse: (refusal) => rdapError(refusal.httpStatus ?? 400, refusal.message),
+      refuse: (refusal) => createRdapError(refusal.httpStatus ?? 400, refusal.message),
     };
   }
-  const refuse = (refusal: RefusedWith): Answer => jsonRefusal(service, refusal);
+  const refuse = (refusal: RefusalDetails): Answer => createJsonRefusal(service, refusal);
   if (path.startsWith('/v1/')) {
     return {
       interfaceName: 'json',

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Answer } from './answer.ts';
 import { type Fault, isCarriedOut, type RequestInterface } from './faults.ts';
-import type { RefusedWith } from './refusal.ts';
+import type { RefusalDetails } from './refusal.ts';
 import type { RudeAnswer } from './rude.ts';
 
 const HUGE_BYTES = 50_000_000;
@@ -11,13 +11,13 @@ const HUGE_CHUNK = Buffer.alloc(256 * 1024, 'a');
 const TRICKLE_MS = 100;
 const MAINTENANCE_PAGE = '<!doctype html><title>Maintenance</title><p>Back soon.</p>';
 
-export interface Bite {
+export interface FaultContext {
   readonly fault: Fault;
   readonly via: RequestInterface;
   readonly response: ServerResponse;
   /** Carries out the task and returns the correct response. */
   readonly carryOut: () => Answer;
-  readonly refuse: (refusal: RefusedWith) => Answer;
+  readonly refuse: (refusal: RefusalDetails) => Answer;
 }
 
 /** The response that was sent. Null if no status line, or no readable envelope, was sent. */
@@ -36,7 +36,13 @@ export function sendAnswer(response: ServerResponse, answer: Answer | RudeAnswer
 }
 
 /** Applies a fault to a request. Resolves when nothing more will be sent. */
-export async function bite({ fault, via, response, carryOut, refuse }: Bite): Promise<SentResponse> {
+export async function applyFault({
+  fault,
+  via,
+  response,
+  carryOut,
+  refuse,
+}: FaultContext): Promise<SentResponse> {
   if (fault.kind === 'slow') return sendLate(response, fault.delayMs, isCarriedOut(fault), carryOut);
   const answer = isCarriedOut(fault)
     ? carryOut()

@@ -4,7 +4,7 @@ import type { Answer } from './answer.ts';
 import { Refusal } from './refusal.ts';
 import type { SandboxTask } from './tasks.ts';
 
-export interface Incoming {
+export interface ReceivedRequest {
   readonly method: string;
   /** As sent: percent-encoded, without the query. */
   readonly path: string;
@@ -52,7 +52,7 @@ export function bodyText(body: Uint8Array): string {
 }
 
 /** @throws {Refusal} 415 unless the content type is one of `types`; UTF-8 is the only charset allowed */
-export function checkContentType(incoming: Incoming, types: readonly string[]): void {
+export function checkContentType(incoming: ReceivedRequest, types: readonly string[]): void {
   const [type = '', ...parameters] = (incoming.headers['content-type'] ?? '').toLowerCase().split(/\s*;\s*/);
   if (!types.includes(type) || parameters.some((parameter) => !/^charset="?utf-8"?$/.test(parameter))) {
     throw new Refusal('malformed', `content-type: must be ${types.join(' or ')}`, 415);

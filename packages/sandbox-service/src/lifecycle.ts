@@ -15,7 +15,7 @@ export const MAX_YEARS = 10;
 
 export type DomainStatus = 'registered' | 'auto_renew_grace' | 'redemption' | 'pending_delete';
 
-/** The status of a domain after {@link settleDomain} with the same `now`. */
+/** The status of a domain after {@link advanceDomain} with the same `now`. */
 export function statusOf(domain: DomainRecord, now: number): DomainStatus {
   if (domain.deletedAt !== undefined) {
     return now < domain.deletedAt + REDEMPTION_DAYS * DAY ? 'redemption' : 'pending_delete';
@@ -32,7 +32,7 @@ export function isTransferLocked(domain: DomainRecord, now: number): boolean {
  * and releases a deleted name.
  * @returns the domain at `now` (the same object if nothing happened), or undefined if it has been released
  */
-export function settleDomain(domain: DomainRecord, now: number): DomainRecord | undefined {
+export function advanceDomain(domain: DomainRecord, now: number): DomainRecord | undefined {
   let current = domain;
   const transfer = current.pendingTransfer;
   if (transfer !== undefined && now >= transfer.completesAt) {

@@ -1,6 +1,6 @@
 import { domainToUnicode } from 'node:url';
 import type { Answer } from './answer.ts';
-import type { Incoming, Plan } from './incoming.ts';
+import type { Plan, ReceivedRequest } from './incoming.ts';
 import type { DomainStatus } from './lifecycle.ts';
 import type { ServiceState } from './operations/caller.ts';
 import { entitiesOf, type RegistryPatch } from './registry-script.ts';
@@ -21,7 +21,12 @@ const RDAP_STATUSES: Record<DomainStatus, string> = {
  * @param path below `/rdap`
  * @param origin `http://127.0.0.1:PORT`
  */
-export function planRdap(service: ServiceState, incoming: Incoming, path: string, origin: string): Plan {
+export function planRdap(
+  service: ServiceState,
+  incoming: ReceivedRequest,
+  path: string,
+  origin: string,
+): Plan {
   const name = /^\/domain\/([^/]+)$/.exec(path)?.[1]?.toLowerCase() ?? null;
   const isBootstrap = path === '/bootstrap.json';
   return {
@@ -31,17 +36,17 @@ export function planRdap(service: ServiceState, incoming: Incoming, path: string
     loggedBody: null,
     run() {
       if (incoming.method !== 'GET' && incoming.method !== 'HEAD')
-        return rdapError(405, 'method not allowed');
+        return createRdapError(405, 'method not allowed');
       if (isBootstrap) return createAnswer(200, formatBootstrap(service, origin));
       const domain = name === null ? undefined : service.state.publicDomain(name);
       const patch = service.registry.patchOf(domain?.name ?? '') ?? {};
-      if (domain === undefined || patch.isGone === true) return rdapError(404, 'not found');
+      if (domain === undefined || patch.isGone === true) return createRdapError(404, 'not found');
       return createAnswer(200, formatDomain(domain, patch, service.clock.registry(), origin));
     },
   };
 }
 
-export function rdapError(errorCode: number, title: string): Answer {
+export function createRdapError(errorCode: number, title: string): Answer {
   return createAnswer(errorCode, { rdapConformance: ['rdap_level_0'], errorCode, title });
 }
 
@@ -88,11 +93,11 @@ function formatDomain(domain: DomainView, patch: RegistryPatch, now: number, ori
 }
 
 function statusesOf(domain: DomainView, locks: readonly string[] = []): readonly string[] {
-  const { status, pendingTransfer, transferLocked } = domain;
+  const { status, pendingTransfer, isTransferLocked } = domain;
   return [
     RDAP_STATUSES[status],
     ...(pendingTransfer === undefined ? [] : ['pending transfer']),
-    ...new Set([...(transferLocked ? ['client transfer prohibited'] : []), ...locks]),
+    ...new Set([...(isTransferLocked ? ['client transfer prohibited'] : []), ...locks]),
   ];
 }
 

@@ -1,6 +1,6 @@
 import type { Claim } from './access.ts';
 import type { FaultKind, RequestInterface } from './faults.ts';
-import type { Incoming, Plan } from './incoming.ts';
+import type { Plan, ReceivedRequest } from './incoming.ts';
 import { maskHeaders } from './mask.ts';
 import type { Sessions } from './sessions.ts';
 import type { SandboxTask } from './tasks.ts';
@@ -90,7 +90,7 @@ export class Recorder {
 
 export function describeRequest(
   interfaceName: RecordedRequest['interface'],
-  { method, path, query, headers }: Incoming,
+  { method, path, query, headers }: ReceivedRequest,
   { task, name, claim, loggedBody }: Plan,
   sessions: Sessions,
 ): Omit<RecordedRequest, 'n' | 'at'> {

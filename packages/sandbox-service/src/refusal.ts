@@ -35,13 +35,13 @@ const HTTP_STATUS: Record<RefusalKind, number> = {
 export type RefusalKind = keyof typeof CODES;
 
 /** Without an HTTP status, the interface uses its default. */
-export interface RefusedWith {
+export interface RefusalDetails {
   readonly code: string;
   readonly message: string;
   readonly httpStatus?: number | undefined;
 }
 
-export class Refusal extends Error implements RefusedWith {
+export class Refusal extends Error implements RefusalDetails {
   override readonly name = 'Refusal';
   readonly code: string;
   readonly httpStatus: number;

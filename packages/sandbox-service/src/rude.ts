@@ -27,7 +27,7 @@ const CODINGS = [
 const LONG_NUMBER = '12345678901234567890';
 
 /** Returns a generator of numbers in [0, 1) that are always the same for the same seed and subject. */
-export function numbersOf(seed: number, subject: string): () => number {
+export function createSeededRandom(seed: number, subject: string): () => number {
   let count = 0;
   return () => {
     count += 1;
@@ -36,12 +36,16 @@ export function numbersOf(seed: number, subject: string): () => number {
 }
 
 /** @param asked number of earlier requests for this path */
-export function rudely(
+export function applyRudeness(
   answer: Answer,
   interfaceName: RequestInterface | 'unknown',
-  { seed, path, asked }: { readonly seed: number; readonly path: string; readonly asked: number },
+  {
+    seed,
+    path,
+    asked: earlierRequestCount,
+  }: { readonly seed: number; readonly path: string; readonly asked: number },
 ): RudeAnswer {
-  const random = numbersOf(seed, `${interfaceName} ${path} ${asked}`);
+  const random = createSeededRandom(seed, `${interfaceName} ${path} ${earlierRequestCount}`);
   const flipCoin = () => random() < 0.5;
   let body = answer.body;
   let encoding: BufferEncoding = 'utf8';
@@ -55,7 +59,7 @@ export function rudely(
   if (interfaceName === 'rdap' && flipCoin()) body = reformatDates(body);
   // A registry uses one form per name, for all requests.
   if (interfaceName === 'rdap' && /\/domain\//.test(path))
-    body = changeRecordForm(body, numbersOf(seed, path)());
+    body = changeRecordForm(body, createSeededRandom(seed, path)());
   const bytes = Buffer.from(body, encoding);
   const [coding, compress] = CODINGS[Math.floor(random() * CODINGS.length * 2)] ?? [];
   if (coding === undefined || compress === undefined) return { ...answer, headers, body: bytes };

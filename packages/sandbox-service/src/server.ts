@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createClock, type SandboxClock } from './clock.ts';
-import { exchange } from './exchange.ts';
+import { handleRequest } from './exchange.ts';
 import { Faults } from './faults.ts';
 import type { ServiceState } from './operations/caller.ts';
 import { loadState, StateFile } from './persistence.ts';
@@ -63,7 +63,7 @@ export async function startSandboxService(options: SandboxServiceOptions = {}): 
   let origin = '';
 
   const server = createServer((request, response) => {
-    exchange({ service, recorder, faults, rude, origin }, request, response).catch((error: unknown) => {
+    handleRequest({ service, recorder, faults, rude, origin }, request, response).catch((error: unknown) => {
       // For an error in the sandbox itself, the connection is closed, so that tests notice it.
       response.destroy();
       process.emitWarning(error instanceof Error ? error : String(error));

@@ -1,12 +1,12 @@
 import type { SandboxClock } from './clock.ts';
-import { type DomainStatus, isTransferLocked, settleDomain, statusOf } from './lifecycle.ts';
+import { advanceDomain, type DomainStatus, isTransferLocked, statusOf } from './lifecycle.ts';
 import type { Charge, DomainRecord, StateData, TrustedApplicationRecord, UserRecord } from './model.ts';
 import { type DomainSeed, domainRecord, type UserSeed, userRecord } from './records.ts';
 
 /** A domain at the current time of the registry. */
 export interface DomainView extends DomainRecord {
   readonly status: DomainStatus;
-  readonly transferLocked: boolean;
+  readonly isTransferLocked: boolean;
 }
 
 /**
@@ -43,7 +43,7 @@ export class SandboxState {
     );
     const record = this.data.domains[index];
     if (record === undefined) return undefined;
-    const current = settleDomain(record, this.#clock.registry());
+    const current = advanceDomain(record, this.#clock.registry());
     if (current === undefined) this.data.domains.splice(index, 1);
     else this.data.domains[index] = current;
     if (current !== record) this.changed();
@@ -66,7 +66,7 @@ export class SandboxState {
 
   #toView(record: DomainRecord): DomainView {
     const now = this.#clock.registry();
-    return { ...record, status: statusOf(record, now), transferLocked: isTransferLocked(record, now) };
+    return { ...record, status: statusOf(record, now), isTransferLocked: isTransferLocked(record, now) };
   }
 
   putDomain(record: DomainRecord): void {

@@ -73,7 +73,7 @@ describe('faults', () => {
 
   it('are not accepted by another program either', async () => {
     const { dns: started, resolver } = await start();
-    started.faults.set({ kind: 'wrong_id', thenRight: true });
+    started.faults.set({ kind: 'wrong_id', correctResponseFollows: true });
     expect(await resolver.resolve4('cafe.rest')).toEqual(['198.51.100.7']);
   });
 });

@@ -158,7 +158,7 @@ describe('every documented route, as documented', () => {
     expect(object?.data).toEqual({ authinfo: 'auth-of-bar.rest' });
 
     await done(json('POST', '/domain/bar.rest/_ownerChange'), 'bar.rest');
-    expect(of('bar.rest')?.transferLocked).toBe(true);
+    expect(of('bar.rest')?.isTransferLocked).toBe(true);
 
     const nameServers = [{ name: 'a.dns.example' }, { name: 'b.dns.example' }, { name: 'c.dns.example' }];
     await done(json('PUT', '/domain/bar.rest', { nameServers }), 'bar.rest');

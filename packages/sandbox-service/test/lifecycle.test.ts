@@ -93,14 +93,14 @@ describe('the life of a domain over time', () => {
     });
     const transfer = () => json('POST', '/domain/_transfer', { ...delegation('fresh.rest'), auth: 'code' });
     pass(59 * DAY);
-    expect(service.state.domain('new.rest', 4)?.transferLocked).toBe(true);
+    expect(service.state.domain('new.rest', 4)?.isTransferLocked).toBe(true);
     expect((await transfer()).body.status?.text).toMatch(/locked against transfers/);
     pass(DAY);
-    expect(service.state.domain('new.rest', 4)?.transferLocked).toBe(false);
+    expect(service.state.domain('new.rest', 4)?.isTransferLocked).toBe(false);
     expect((await transfer()).status).toBe(200);
     await json('POST', '/domain/new.rest/_ownerChange');
     pass(59 * DAY);
-    expect(service.state.domain('new.rest', 4)?.transferLocked).toBe(true);
+    expect(service.state.domain('new.rest', 4)?.isTransferLocked).toBe(true);
   });
 
   it('other zones follow the general rules', async () => {

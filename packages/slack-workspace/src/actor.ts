@@ -1,9 +1,15 @@
-import { addPrivateFile, privateFile } from './api/files.ts';
+import { storePrivateFile, toFilePayload } from './api/files.ts';
 import { pushView, updateView } from './api/views.ts';
 import type { Core } from './core.ts';
 import type { DeliveryAnswer } from './deliver.ts';
 import { SlackError } from './errors.ts';
-import { actionEntry, filled, inputErrors, type PlacedElement, placedElements } from './forms.ts';
+import {
+  buildActionEntry,
+  buildElementState,
+  findInputErrors,
+  type PlacedElement,
+  placedElements,
+} from './forms.ts';
 import { mentionsIn } from './mentions.ts';
 import { notifyPerson } from './messages.ts';
 import {
@@ -123,7 +129,7 @@ export class Actor {
     const view = this.#view(target);
     const selector = blockId === undefined ? {} : { blockId };
     const placed = findElement(view.blocks, actionId, selector, `view ${view.id}`);
-    const state = filled(placed, value, this.#fileOf);
+    const state = buildElementState(placed, value, this.#fileOf);
     const changed = setValue(view, placed, state);
     this.#core.state.show(this.user.id, changed);
     if (placed.block['dispatch_action'] !== true) return undefined;
@@ -145,10 +151,10 @@ export class Actor {
         throw new Error(
           `view ${view.callback_id || view.id} has no input ${name}; ${listElements(view.blocks)}`,
         );
-      view = setValue(view, placed, filled(placed, value, this.#fileOf));
+      view = setValue(view, placed, buildElementState(placed, value, this.#fileOf));
     }
     core.state.show(this.user.id, view);
-    const errors = inputErrors(view.blocks, view.state.values);
+    const errors = findInputErrors(view.blocks, view.state.values);
     if (Object.keys(errors).length > 0) return { outcome: 'errors', errors, sent: false };
     const triggerId = core.triggers.issue({ userId: this.user.id, viewId: view.id });
     const payload = submissionPayload(this.user, view, triggerId);
@@ -161,10 +167,10 @@ export class Actor {
    * @returns its id
    */
   upload(name: string, content: Uint8Array | string): string {
-    return addPrivateFile(this.#core, name, Buffer.from(content));
+    return storePrivateFile(this.#core, name, Buffer.from(content));
   }
 
-  readonly #fileOf = (id: string): JsonObject => privateFile(this.#core, id);
+  readonly #fileOf = (id: string): JsonObject => toFilePayload(this.#core, id);
 
   close(target: View | string): void {
     this.#core.state.closeView(this.user.id, this.#view(target).id, false);
@@ -224,7 +230,7 @@ export class Actor {
       `message "${message.text.slice(0, 60)}"`,
     );
     const triggerId = core.triggers.issue({ userId: this.user.id });
-    const action = actionEntry(placed, chosen, core.state.nextTs());
+    const action = buildActionEntry(placed, chosen, core.state.nextTs());
     const payload = messageActionsPayload(core, this.user, channel, message, action, triggerId);
     return toActResult(await core.deliverer.deliver('interactive', payload), triggerId);
   }
@@ -243,7 +249,7 @@ export class Actor {
   async #dispatchView(view: View, placed: PlacedElement, entry: JsonObject | undefined): Promise<ActResult> {
     const core = this.#core;
     const triggerId = core.triggers.issue({ userId: this.user.id, viewId: view.id });
-    const action = actionEntry(placed, entry, core.state.nextTs());
+    const action = buildActionEntry(placed, entry, core.state.nextTs());
     const payload = viewActionsPayload(this.user, view, action, triggerId);
     return toActResult(await core.deliverer.deliver('interactive', payload), triggerId);
   }
@@ -333,9 +339,12 @@ function findClickedElement(
   where: string,
 ): { placed: PlacedElement; chosen: JsonObject | undefined } {
   const option = findOverflowOption(blocks, actionId, selector);
-  if (option) return { placed: option.placed, chosen: filled(option.placed, option.value) };
+  if (option) return { placed: option.placed, chosen: buildElementState(option.placed, option.value) };
   const placed = findElement(blocks, actionId, selector, where);
-  return { placed, chosen: isMenu(placed.element) ? filled(placed, selector.value ?? null) : undefined };
+  return {
+    placed,
+    chosen: isMenu(placed.element) ? buildElementState(placed, selector.value ?? null) : undefined,
+  };
 }
 
 /** Finds a button in an overflow menu. Undefined if the button itself exists, or if several options match. */

@@ -29,7 +29,8 @@ const KINDS: Readonly<Record<string, Kind>> = {
     check: (check, block, pointer) => {
       const { elements: max, text } = LIMITS.context;
       const elements = check.objects(block, 'elements', pointer, { min: 1, max, required: true });
-      for (const { item, at: itemPointer } of elements) check.textObject(item, itemPointer, { max: text });
+      for (const { item, pointer: itemPointer } of elements)
+        check.textObject(item, itemPointer, { max: text });
     },
   },
   actions: {
@@ -41,7 +42,8 @@ const KINDS: Readonly<Record<string, Kind>> = {
         max: LIMITS.actions.elements,
         required: true,
       });
-      for (const { item, at: itemPointer } of elements) checkElement(check, item, itemPointer, 'actions');
+      for (const { item, pointer: itemPointer } of elements)
+        checkElement(check, item, itemPointer, 'actions');
     },
   },
   input: {
@@ -90,7 +92,7 @@ export function checkBlocks(blocks: Json, surface: Surface, pointer: string): Pr
   const base = pointer.replace(/\/blocks$/, '');
   const items = check.objects(holder, 'blocks', base, { max });
   const blockIds = new Set<string>();
-  for (const { item, at: itemPointer } of items) {
+  for (const { item, pointer: itemPointer } of items) {
     checkBlock(check, item, itemPointer, surface);
     const id = textOf(item, 'block_id');
     if (id !== undefined && blockIds.has(id)) check.add(`\`block_id\` must be unique: ${id}`, itemPointer);
@@ -110,7 +112,7 @@ function checkBlock(check: Checker, block: JsonObject, pointer: string, surface:
     return;
   }
   if (!kind?.surfaces.includes(surface)) {
-    check.unsupported(`the block \`${type}\` on the surface \`${surface}\``, `${pointer}/type`);
+    check.addUnsupported(`the block \`${type}\` on the surface \`${surface}\``, `${pointer}/type`);
     return;
   }
   check.string(block, 'block_id', pointer, { min: 1, max: LIMITS.block.blockId });
@@ -155,7 +157,7 @@ function checkSection(check: Checker, block: JsonObject, pointer: string): void 
     check.add('must define either `text` or `fields`', pointer);
   }
   check.text(block, 'text', pointer, { max: LIMITS.section.text });
-  for (const { item, at: itemPointer } of check.objects(block, 'fields', pointer, {
+  for (const { item, pointer: itemPointer } of check.objects(block, 'fields', pointer, {
     min: 1,
     max: LIMITS.section.fields,
   })) {
@@ -177,19 +179,20 @@ const RICH_TEXT_PIECES: Readonly<Record<string, Readonly<Record<string, 'string'
 };
 
 function checkRichText(check: Checker, block: JsonObject, pointer: string): void {
-  for (const { item, at: itemPointer } of check.objects(block, 'elements', pointer, {
+  for (const { item, pointer: itemPointer } of check.objects(block, 'elements', pointer, {
     max: 100,
     required: true,
   })) {
     const type = textOf(item, 'type') ?? '';
     const pieces = Object.hasOwn(RICH_TEXT_ELEMENTS, type) ? RICH_TEXT_ELEMENTS[type] : undefined;
     if (!pieces) {
-      check.unsupported(`\`${type}\` in rich text`, `${itemPointer}/type`);
+      check.addUnsupported(`\`${type}\` in rich text`, `${itemPointer}/type`);
       continue;
     }
     check.onlyFields(item, ['type', 'elements'], itemPointer);
     const elements = check.objects(item, 'elements', itemPointer, { max: 1_000, required: true });
-    for (const { item: piece, at: piecePointer } of elements) checkPiece(check, piece, piecePointer, pieces);
+    for (const { item: piece, pointer: piecePointer } of elements)
+      checkPiece(check, piece, piecePointer, pieces);
   }
 }
 
@@ -202,7 +205,7 @@ function checkPiece(
   const type = textOf(piece, 'type') ?? '';
   const fields = Object.hasOwn(RICH_TEXT_PIECES, type) ? RICH_TEXT_PIECES[type] : undefined;
   if (!fields || !allowedTypes.includes(type)) {
-    check.unsupported(`\`${type}\` in this part of rich text`, `${pointer}/type`);
+    check.addUnsupported(`\`${type}\` in this part of rich text`, `${pointer}/type`);
     return;
   }
   check.onlyFields(piece, ['type', ...Object.keys(fields)], pointer);
@@ -215,7 +218,7 @@ function checkPiece(
 function checkCells(check: Checker, rows: Json[], pointer: string): void {
   rows.forEach((row, index) => {
     const size = { min: 1, max: LIMITS.dataTable.cells };
-    for (const { item, at: cellPointer } of check.objects(
+    for (const { item, pointer: cellPointer } of check.objects(
       { [index]: row },
       String(index),
       `${pointer}/rows`,
@@ -226,7 +229,7 @@ function checkCells(check: Checker, rows: Json[], pointer: string): void {
         check.onlyFields(item, ['type', 'text'], cellPointer);
         check.string(item, 'text', cellPointer, { required: true, min: 1 });
       } else if (type === 'rich_text') checkRichText(check, item, cellPointer);
-      else check.unsupported(`a cell of the type \`${type}\``, `${cellPointer}/type`);
+      else check.addUnsupported(`a cell of the type \`${type}\``, `${cellPointer}/type`);
     }
   });
 }
@@ -260,7 +263,7 @@ function checkChart(check: Checker, block: JsonObject, pointer: string): void {
   const chartPointer = `${pointer}/chart`;
   const type = textOf(chart, 'type') ?? '';
   if (type !== 'bar') {
-    check.unsupported(`a chart of the type \`${type}\``, `${chartPointer}/type`);
+    check.addUnsupported(`a chart of the type \`${type}\``, `${chartPointer}/type`);
     return;
   }
   const axis = check.child(chart, 'axis_config', chartPointer, true);
@@ -276,11 +279,11 @@ function checkChart(check: Checker, block: JsonObject, pointer: string): void {
     max: limits.series,
     required: true,
   });
-  if (allSeries.length > 1) check.unsupported('a chart of several series', `${chartPointer}/series`);
-  for (const { item, at: seriesPointer } of allSeries) {
+  if (allSeries.length > 1) check.addUnsupported('a chart of several series', `${chartPointer}/series`);
+  for (const { item, pointer: seriesPointer } of allSeries) {
     check.string(item, 'name', seriesPointer, { required: true, min: 1, max: limits.name });
     const points = check.objects(item, 'data', seriesPointer, { min: 1, max: limits.points, required: true });
-    for (const { item: point, at: pointPointer } of points) checkPoint(check, point, pointPointer);
+    for (const { item: point, pointer: pointPointer } of points) checkPoint(check, point, pointPointer);
     const labels = points.map(({ item: point }) => point['label']);
     if (labels.length !== categories.length || categories.some((category) => !labels.includes(category))) {
       check.add('labels must be the categories of `axis_config`, each once', seriesPointer);

@@ -45,7 +45,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
     check: (check, input, pointer) => {
       const decimal = input['is_decimal_allowed'];
       if (typeof decimal !== 'boolean') check.add('missing required field: is_decimal_allowed', pointer);
-      if (decimal === true) check.unsupported('decimal numbers', `${pointer}/is_decimal_allowed`);
+      if (decimal === true) check.addUnsupported('decimal numbers', `${pointer}/is_decimal_allowed`);
       check.string(input, 'initial_value', pointer, {});
       check.string(input, 'min_value', pointer, { min: 1 });
       check.string(input, 'max_value', pointer, { min: 1 });
@@ -105,7 +105,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
       check.boolean(filter, 'exclude_bot_users', `${pointer}/filter`);
       const kinds = check.list(filter, 'include', `${pointer}/filter`, { min: 1, max: 4 });
       if (kinds.some((kind) => kind !== 'public' && kind !== 'private')) {
-        check.unsupported('direct messages in a menu of conversations', `${pointer}/filter/include`);
+        check.addUnsupported('direct messages in a menu of conversations', `${pointer}/filter/include`);
       }
     },
   },
@@ -130,7 +130,7 @@ export function checkElement(check: Checker, element: JsonObject, pointer: strin
   const type = textOf(element, 'type') ?? '';
   const kind = Object.hasOwn(KINDS, type) ? KINDS[type] : undefined;
   if (kind?.places.includes(place) !== true) {
-    check.unsupported(`the element \`${type}\` in a block of the type \`${place}\``, `${pointer}/type`);
+    check.addUnsupported(`the element \`${type}\` in a block of the type \`${place}\``, `${pointer}/type`);
     return;
   }
   check.onlyFields(element, ['type', 'action_id', ...kind.fields], pointer);
@@ -141,7 +141,7 @@ export function checkElement(check: Checker, element: JsonObject, pointer: strin
 
 function checkOptions(check: Checker, owner: JsonObject, pointer: string, max: number): void {
   const values = new Set<string>();
-  for (const { item, at: itemPointer } of check.objects(owner, 'options', pointer, {
+  for (const { item, pointer: itemPointer } of check.objects(owner, 'options', pointer, {
     min: 1,
     max,
     required: true,
@@ -168,7 +168,7 @@ function checkInitialOptions(check: Checker, element: JsonObject, pointer: strin
   };
   const initialOption = check.child(element, 'initial_option', pointer);
   if (initialOption) requireOption(initialOption, `${pointer}/initial_option`);
-  for (const { item, at: itemPointer } of check.objects(element, 'initial_options', pointer, {
+  for (const { item, pointer: itemPointer } of check.objects(element, 'initial_options', pointer, {
     min: 1,
     max: 100,
   }))

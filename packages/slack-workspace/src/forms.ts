@@ -87,7 +87,7 @@ export function keepValues(fresh: StateValues, previous: StateValues): StateValu
  * The state after a person has filled in an element.
  * @throws Error if the element doesn't offer the value; lists the values it offers
  */
-export function filled(
+export function buildElementState(
   placed: PlacedElement,
   input: InputValue,
   fileOf: (id: string) => JsonObject = (id) => ({ id }),
@@ -116,7 +116,7 @@ export function filled(
  * Errors that Slack itself shows before it asks the app, by block id: empty required inputs, invalid numbers and
  * invalid URLs.
  */
-export function inputErrors(blocks: JsonObject[], values: StateValues): Record<string, string> {
+export function findInputErrors(blocks: JsonObject[], values: StateValues): Record<string, string> {
   const errors: Record<string, string> = {};
   for (const { block, blockId, element, actionId } of placedElements(blocks)) {
     if (block['type'] !== 'input') continue;
@@ -154,7 +154,11 @@ function numberError(element: JsonObject, value: string): string | undefined {
 }
 
 /** The entry in `actions` of a `block_actions` payload. */
-export function actionEntry(placed: PlacedElement, value: JsonObject | undefined, at: string): JsonObject {
+export function buildActionEntry(
+  placed: PlacedElement,
+  value: JsonObject | undefined,
+  at: string,
+): JsonObject {
   const { element, blockId, actionId } = placed;
   const entry: JsonObject = {
     type: element['type'] ?? '',

@@ -48,7 +48,7 @@ export function sendText(response: ServerResponse, status: number, body: string)
 }
 
 /** @returns the body, or the content of its first part if it is multipart */
-export async function uploadedBytes(contentType: string, body: Buffer): Promise<Buffer> {
+export async function readUploadedBytes(contentType: string, body: Buffer): Promise<Buffer> {
   if (!contentType.startsWith('multipart/form-data')) return body;
   const form = await new Response(new Uint8Array(body), {
     headers: { 'content-type': contentType },

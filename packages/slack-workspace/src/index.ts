@@ -9,7 +9,7 @@ import type { ApiCall, Conditions, Core } from './core.ts';
 import { Deliverer, type Delivery, type DeliveryAnswer, type SigningOverrides } from './deliver.ts';
 import { SlackError } from './errors.ts';
 import { Faults } from './faults.ts';
-import { HttpError, readBody, sendJson, sendText, uploadedBytes } from './http.ts';
+import { HttpError, readBody, readUploadedBytes, sendJson, sendText } from './http.ts';
 import { eventPayload, membersChangedEvent, userChangeEvent } from './payloads.ts';
 import { isObject } from './problems.ts';
 import type {
@@ -299,7 +299,10 @@ async function routeRequest(
   } else if (section === 'response' && request.method === 'POST') {
     await handleResponseUrl(core, id, request, response);
   } else if (section === 'upload' && request.method === 'POST') {
-    const bytes = await uploadedBytes(String(request.headers['content-type'] ?? ''), await readBody(request));
+    const bytes = await readUploadedBytes(
+      String(request.headers['content-type'] ?? ''),
+      await readBody(request),
+    );
     const accepted = receiveUpload(core, id, bytes);
     sendText(response, accepted ? 200 : 400, accepted ? `OK - ${bytes.length}` : 'invalid upload');
   } else if (section === 'files-pri') {

@@ -7,7 +7,7 @@ import { Checker, describeProblem, isObject, type Problem, textOf } from './prob
 import type { Channel, Json, JsonObject, Message } from './protocol.ts';
 import { APP, SLACKBOT_ID } from './seed.ts';
 import { botAuthor } from './state.ts';
-import { nameBlocks } from './views.ts';
+import { addMissingIds } from './views.ts';
 
 /** The content of an app's message, before it is checked. */
 export interface Content {
@@ -22,7 +22,7 @@ export interface Content {
 const UNSUPPORTED = 'unsupported_by_local_workspace';
 
 /** The error has Slack's format. If only this workspace refuses the content, the error has its own code. */
-export function refusal(code: string, problems: Problem[]): SlackError {
+export function createContentError(code: string, problems: Problem[]): SlackError {
   const errors = problems.map(describeProblem);
   const isOwnRefusal = problems.some(({ unsupported }) => unsupported === true);
   return new SlackError(isOwnRefusal ? UNSUPPORTED : code, {
@@ -37,7 +37,7 @@ export function refusal(code: string, problems: Problem[]): SlackError {
  * @throws SlackError `no_text`, `msg_too_long`, `invalid_blocks`, `unsupported_by_local_workspace`,
  *   `msg_blocks_too_long`, `invalid_metadata_format` or `metadata_too_large`.
  */
-export function compose(channel: string, ts: string, content: Content, maxText: number): Message {
+export function composeMessage(channel: string, ts: string, content: Content, maxText: number): Message {
   const text = content.text ?? '';
   const blocks = validateBlocks(content.blocks, ts);
   rejectAttachments(content.attachments);
@@ -60,16 +60,16 @@ function validateBlocks(blocks: Json | undefined, ts: string): JsonObject[] {
   if (blocks === undefined || blocks === null) return [];
   if (!Array.isArray(blocks)) throw new SlackError('invalid_blocks_format');
   const problems = checkBlocks(blocks, 'message', '/blocks');
-  if (problems.length > 0) throw refusal('invalid_blocks', problems);
+  if (problems.length > 0) throw createContentError('invalid_blocks', problems);
   if (textLength(blocks) > LIMITS.message.blocksText) throw new SlackError('msg_blocks_too_long');
-  return nameBlocks(blocks.filter(isObject), `b${ts}`);
+  return addMissingIds(blocks.filter(isObject), `b${ts}`);
 }
 
 function rejectAttachments(attachments: Json | undefined): void {
   if (attachments === undefined || attachments === null) return;
   const checker = new Checker();
-  checker.unsupported('attachments', '/attachments');
-  throw refusal('invalid_attachments', checker.problems);
+  checker.addUnsupported('attachments', '/attachments');
+  throw createContentError('invalid_attachments', checker.problems);
 }
 
 function validateMetadata(metadata: Json | undefined): Message['metadata'] {
@@ -87,10 +87,10 @@ function validateMetadata(metadata: Json | undefined): Message['metadata'] {
  * Finds a channel by id, by name with or without `#`, or by the id of a person for their direct message.
  * @throws SlackError `channel_not_found`, `not_in_channel` or `is_archived`
  */
-export function writableChannel(core: Core, idOrName: string): Channel {
+export function requireWritableChannel(core: Core, idOrName: string): Channel {
   const { state } = core;
   if (state.users.has(idOrName) && idOrName !== APP.botUserId) return state.openDirectMessage(idOrName);
-  const channel = knownChannel(core, idOrName);
+  const channel = requireChannel(core, idOrName);
   requireWritable(channel);
   return channel;
 }
@@ -103,7 +103,7 @@ export function requireWritable(channel: Channel): void {
 }
 
 /** @throws SlackError `channel_not_found`. */
-export function knownChannel(core: Core, idOrName: string): Channel {
+export function requireChannel(core: Core, idOrName: string): Channel {
   const name = idOrName.replace(/^#/, '');
   const channel =
     core.state.channels.get(idOrName) ??

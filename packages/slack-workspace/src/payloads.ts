@@ -184,7 +184,7 @@ export function eventPayload(core: Core, event: JsonObject): JsonObject {
     api_app_id: APP.id,
     event,
     type: 'event_callback',
-    event_id: core.state.id('Ev'),
+    event_id: core.state.nextId('Ev'),
     event_time: Math.floor(core.state.now() / 1_000),
     is_ext_shared_channel: false,
     authorizations: [

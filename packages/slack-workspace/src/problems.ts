@@ -37,7 +37,7 @@ export class Checker {
   }
 
   /** @param what as in "the block `carousel`" */
-  unsupported(what: string, pointer: string): void {
+  addUnsupported(what: string, pointer: string): void {
     const message = `the local workspace does not support ${what}`;
     this.problems.push({ message, pointer, unsupported: true });
   }
@@ -111,10 +111,10 @@ export class Checker {
     field: string,
     pointer: string,
     rule: { min?: number; max: number; required?: boolean },
-  ): { item: JsonObject; at: string }[] {
+  ): { item: JsonObject; pointer: string }[] {
     return this.list(object, field, pointer, rule).flatMap((item, index) => {
       const itemPointer = `${pointer}/${field}/${index}`;
-      if (isObject(item)) return [{ item, at: itemPointer }];
+      if (isObject(item)) return [{ item, pointer: itemPointer }];
       this.add('must provide an object', itemPointer);
       return [];
     });
@@ -134,7 +134,7 @@ export class Checker {
   /** Refuses other fields, because they would have no effect here. */
   onlyFields(object: JsonObject, allowed: readonly string[], pointer: string): void {
     for (const field of Object.keys(object)) {
-      if (!allowed.includes(field)) this.unsupported(`the field \`${field}\``, `${pointer}/${field}`);
+      if (!allowed.includes(field)) this.addUnsupported(`the field \`${field}\``, `${pointer}/${field}`);
     }
   }
 

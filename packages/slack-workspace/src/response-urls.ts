@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Core } from './core.ts';
 import { SlackError } from './errors.ts';
 import { LIMITS } from './limits.ts';
-import { compose } from './messages.ts';
+import { composeMessage } from './messages.ts';
 import type { JsonObject, Message } from './protocol.ts';
 
 export interface ResponsePlace {
@@ -73,7 +73,12 @@ export function respond(core: Core, place: ResponsePlace, content: JsonObject): 
   const replacedMessage = body.replace_original === true ? original : undefined;
   if (body.replace_original === true && place.ts !== undefined && !replacedMessage)
     throw new SlackError('message_not_found');
-  const message = compose(place.channel, replacedMessage?.ts ?? state.nextTs(), body, LIMITS.message.text);
+  const message = composeMessage(
+    place.channel,
+    replacedMessage?.ts ?? state.nextTs(),
+    body,
+    LIMITS.message.text,
+  );
   if (replacedMessage) {
     const { thread_ts, ephemeral_to, metadata } = replacedMessage;
     state.replace({

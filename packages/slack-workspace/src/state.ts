@@ -71,7 +71,7 @@ export class State {
     return `${Math.floor(this.#lastTs / 1e6)}.${String(this.#lastTs % 1e6).padStart(6, '0')}`;
   }
 
-  id(prefix: string): string {
+  nextId(prefix: string): string {
     this.#serial += 1;
     return `${prefix}${randomBytes(4).toString('hex').toUpperCase()}${this.#serial.toString(36).toUpperCase()}`;
   }

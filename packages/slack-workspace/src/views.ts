@@ -46,7 +46,7 @@ type ViewIdentity = Pick<
  * element type are the same as before.
  */
 export function buildView(payload: JsonObject, identity: ViewIdentity, previous: View | undefined): View {
-  const blocks = nameBlocks(objectsOf(payload, 'blocks'), identity.id);
+  const blocks = addMissingIds(objectsOf(payload, 'blocks'), identity.id);
   const values = initialValues(blocks);
   return {
     ...identity,
@@ -71,7 +71,7 @@ function plainText(payload: JsonObject, field: string): View['title'] {
 }
 
 /** Adds each missing `block_id` and `action_id`, as Slack does. */
-export function nameBlocks(blocks: JsonObject[], seed: string): JsonObject[] {
+export function addMissingIds(blocks: JsonObject[], seed: string): JsonObject[] {
   return blocks.map((block, index) => {
     const blockWithIds: JsonObject = { ...block, block_id: textOf(block, 'block_id') ?? `${seed}-b${index}` };
     for (const field of ['element', 'accessory']) {

@@ -1,5 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { filled, initialValues, inputErrors, keepValues, placedElements } from '../src/forms.ts';
+import {
+  buildElementState,
+  findInputErrors,
+  initialValues,
+  keepValues,
+  placedElements,
+} from '../src/forms.ts';
 import { startWorkspace, type View, type Workspace } from '../src/index.ts';
 import { mentionsIn } from '../src/mentions.ts';
 import type { InputValue, JsonObject } from '../src/protocol.ts';
@@ -34,8 +40,8 @@ describe('checks by Slack itself, before it calls the app', () => {
   ])('%j with %j', (block, value, expected) => {
     const [placed] = placedElements([block]);
     if (!placed) throw new Error('no element found');
-    const values = { b: { a: filled(placed, value) } };
-    expect(inputErrors([block], values)['b']).toBe(expected);
+    const values = { b: { a: buildElementState(placed, value) } };
+    expect(findInputErrors([block], values)['b']).toBe(expected);
   });
 
   test('stores a picker’s choice by id', () => {
@@ -51,11 +57,11 @@ describe('checks by Slack itself, before it calls the app', () => {
     });
     const [people, person, channel] = placedElements(blocks);
     if (!people || !person || !channel) throw new Error('no element found');
-    expect(filled(people, ['U1', 'U2'])).toMatchObject({ selected_users: ['U1', 'U2'] });
-    expect(filled(people, null)).toMatchObject({ selected_users: [] });
-    expect(filled(person, 'U2')).toMatchObject({ selected_user: 'U2' });
-    expect(filled(channel, 'C2')).toMatchObject({ selected_conversation: 'C2' });
-    expect(filled(channel, null)).toMatchObject({ selected_conversation: null });
+    expect(buildElementState(people, ['U1', 'U2'])).toMatchObject({ selected_users: ['U1', 'U2'] });
+    expect(buildElementState(people, null)).toMatchObject({ selected_users: [] });
+    expect(buildElementState(person, 'U2')).toMatchObject({ selected_user: 'U2' });
+    expect(buildElementState(channel, 'C2')).toMatchObject({ selected_conversation: 'C2' });
+    expect(buildElementState(channel, null)).toMatchObject({ selected_conversation: null });
   });
 
   test('stores given files, as in payloads', () => {
@@ -64,13 +70,13 @@ describe('checks by Slack itself, before it calls the app', () => {
     const [placed] = placedElements(blocks);
     if (!placed) throw new Error('no element found');
     const file = { id: 'F1', name: 'names.csv' };
-    expect(filled(placed, ['F1'], () => file)).toEqual({ type: 'file_input', files: [file] });
+    expect(buildElementState(placed, ['F1'], () => file)).toEqual({ type: 'file_input', files: [file] });
   });
 
   test('refuses an option that isn’t offered', () => {
     const [placed] = placedElements([input({ type: 'static_select', options: [option('x')] })]);
     if (!placed) throw new Error('no element found');
-    expect(() => filled(placed, 'y')).toThrow('a has no option "y"; it offers x');
+    expect(() => buildElementState(placed, 'y')).toThrow('a has no option "y"; it offers x');
   });
 
   test('keeps typed text only if the input stays the same', () => {

@@ -163,7 +163,7 @@ describe('unsolicited answers', () => {
     '%s is ignored, and the right answer that follows counts',
     async (kind) => {
       const { dns, client } = await cafe();
-      dns.faults.set({ kind, thenRight: true });
+      dns.faults.set({ kind, correctResponseFollows: true });
       expect(await client.query('cafe.rest', 'A')).toMatchObject({
         records: ['198.51.100.7', '198.51.100.8'],
       });

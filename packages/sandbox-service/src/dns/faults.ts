@@ -24,7 +24,7 @@ export interface DnsFault {
   /** Number of questions to affect. Default: all, until the fault is cleared. */
   readonly times?: number;
   /** For `wrong_…`: whether the correct response follows. */
-  readonly thenRight?: boolean;
+  readonly correctResponseFollows?: boolean;
 }
 
 export interface RecordedQuestion {
@@ -53,7 +53,7 @@ export class DnsFaults {
   }
 
   /** Returns the fault for a query, and counts it as used once. */
-  strike(question: RecordedQuestion): DnsFault | undefined {
+  take(question: RecordedQuestion): DnsFault | undefined {
     const match = this.#faults.find(({ fault: { match = {} } }) =>
       [
         [match.name, question.name],

@@ -8,7 +8,7 @@ import {
   RECURSION_AVAILABLE,
   TRUNCATED_RESPONSE,
 } from 'dns-packet';
-import { numbersOf, type Rudeness } from '../rude.ts';
+import { createSeededRandom, type Rudeness } from '../rude.ts';
 import { type DnsFault, DnsFaults, type RecordedQuestion } from './faults.ts';
 import { type DnsReply, DnsWorld } from './world.ts';
 import type { SandboxRecord } from './zone.ts';
@@ -165,7 +165,7 @@ function serveUdp(
   const query = decodeQuery(message);
   if (query === undefined) return;
   const question = recordQuestion(context, server, 'udp', query, from.port);
-  const fault = context.faults.strike(question);
+  const fault = context.faults.take(question);
   const correctPacket = encodeAnswer(context, question, query);
   const limit = question.udpPayloadSize ?? PLAIN_UDP_BYTES;
   const send = (packet: Buffer) => udp.send(packet, from.port, from.address);
@@ -175,7 +175,7 @@ function serveUdp(
     otherSocket.bind(0, '127.0.0.1', () => {
       otherSocket.send(encodeAnswer(context, question, query, 'forged'), from.port, from.address, () => {
         otherSocket.close();
-        if (fault.thenRight) send(udpPacket);
+        if (fault.correctResponseFollows) send(udpPacket);
       });
     });
     return;
@@ -195,7 +195,7 @@ function serveTcp(context: DnsContext, server: string, socket: Socket): void {
       return;
     }
     const question = recordQuestion(context, server, 'tcp', query, socket.remotePort ?? 0);
-    const fault = context.faults.strike(question);
+    const fault = context.faults.take(question);
     const correctPacket = encodeAnswer(context, question, query);
     for (const packet of buildPackets(context, fault, question, query, correctPacket)) {
       const length = Buffer.alloc(2);
@@ -250,7 +250,7 @@ function buildPackets(
   query: DecodedPacket,
   correctPacket: Buffer,
 ): Buffer[] {
-  const followingPackets = fault?.thenRight ? [correctPacket] : [];
+  const followingPackets = fault?.correctResponseFollows ? [correctPacket] : [];
   switch (fault?.kind) {
     case undefined:
       return [applyRudeness(context, question, correctPacket)];
@@ -308,7 +308,7 @@ function applyRudeness(
 ): Buffer {
   const { server, id } = question;
   const isAlwaysPolite = server === 'resolver' || server.includes('.nic.');
-  if (isAlwaysPolite || seed === undefined || numbersOf(seed, server)() >= 0.5) return correctPacket;
+  if (isAlwaysPolite || seed === undefined || createSeededRandom(seed, server)() >= 0.5) return correctPacket;
   if (question.udpPayloadSize !== undefined) return encodeHeader(id, RCODES.FORMERR);
   const code = correctPacket.readUInt8(3) & 0x0f;
   return code === RCODES.REFUSED ? encodeHeader(id, code) : correctPacket;

@@ -96,7 +96,7 @@ export class DnsWorld {
   }
 
   /** Undoes {@link delegateAt}, so that all nameservers of a registry are consistent again. */
-  agree(): void {
+  clearDeviations(): void {
     this.#deviations.clear();
   }
 

@@ -1,6 +1,6 @@
 import type { Caller, ServiceState } from '../operations/caller.ts';
 import * as domains from '../operations/domains.ts';
-import { bodiless, type Outcome, type Route, route } from './route.ts';
+import { bodilessRoute, type Outcome, type Route, route } from './route.ts';
 import * as shapes from './shapes.ts';
 import { formatTimestamp } from './timestamp.ts';
 
@@ -29,18 +29,18 @@ export const DOMAIN_ROUTES: readonly Route[] = [
       return createOutcomeWithDates(call, call.name);
     },
   ),
-  bodiless({ method: 'DELETE', path: '/domain/*', task: 'domain.delete' }, (call) => {
+  bodilessRoute({ method: 'DELETE', path: '/domain/*', task: 'domain.delete' }, (call) => {
     domains.deleteDomain(call.service, call.caller, call.name);
     return createOutcome(call.name);
   }),
-  bodiless({ method: 'POST', path: '/domain/*/_restore', task: 'domain.restore' }, (call) => {
+  bodilessRoute({ method: 'POST', path: '/domain/*/_restore', task: 'domain.restore' }, (call) => {
     domains.restoreDomain(call.service, call.caller, call.name, call.ctid);
     return createOutcomeWithDates(call, call.name);
   }),
-  bodiless({ method: 'POST', path: '/domain/*/_authinfo1', task: 'domain.authinfo' }, (call) =>
+  bodilessRoute({ method: 'POST', path: '/domain/*/_authinfo1', task: 'domain.authinfo' }, (call) =>
     createOutcome(call.name, { authinfo: domains.readAuthCode(call.service, call.caller, call.name) }),
   ),
-  bodiless({ method: 'POST', path: '/domain/*/_ownerChange', task: 'domain.ownerChange' }, (call) => {
+  bodilessRoute({ method: 'POST', path: '/domain/*/_ownerChange', task: 'domain.ownerChange' }, (call) => {
     domains.changeOwner(call.service, call.caller, call.name);
     return createOutcome(call.name);
   }),

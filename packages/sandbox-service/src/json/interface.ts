@@ -1,9 +1,9 @@
 import type { Claim } from '../access.ts';
-import { type Answer, type Notice, SUCCESS } from '../answer.ts';
-import type { Incoming, Plan } from '../incoming.ts';
+import { type Answer, type Notice, SUCCESS_STATUSES } from '../answer.ts';
+import type { Plan, ReceivedRequest } from '../incoming.ts';
 import { maskJson } from '../mask.ts';
 import type { ServiceState } from '../operations/caller.ts';
-import { Refusal, type RefusedWith } from '../refusal.ts';
+import { Refusal, type RefusalDetails } from '../refusal.ts';
 import type { ServiceTask } from '../tasks.ts';
 import { DOMAIN_ROUTES } from './domain-routes.ts';
 import { OBJECT_ROUTES } from './object-routes.ts';
@@ -15,7 +15,7 @@ import * as shapes from './shapes.ts';
 const ROUTES: readonly Route[] = [...SESSION_ROUTES, ...OBJECT_ROUTES, ...DOMAIN_ROUTES];
 
 /** @param path below the base, percent-encoded */
-export function planJson(service: ServiceState, incoming: Incoming, path: string): Plan {
+export function planJson(service: ServiceState, incoming: ReceivedRequest, path: string): Plan {
   const match = findRoute(incoming.method, path);
   const body = parseForLog(incoming.body);
   const task = match instanceof Refusal ? null : match.route.task;
@@ -25,12 +25,12 @@ export function planJson(service: ServiceState, incoming: Incoming, path: string
     claim: readClaimForLog(incoming, task, body),
     loggedBody: maskJson(body),
     run() {
-      if (match instanceof Refusal) return jsonRefusal(service, match);
+      if (match instanceof Refusal) return createJsonRefusal(service, match);
       try {
         const outcome = match.route.run(service, incoming, match.name);
-        return createSuccessEnvelope(SUCCESS[match.route.task], outcome, service.state.nextStid());
+        return createSuccessEnvelope(SUCCESS_STATUSES[match.route.task], outcome, service.state.nextStid());
       } catch (error) {
-        if (error instanceof Refusal) return jsonRefusal(service, error);
+        if (error instanceof Refusal) return createJsonRefusal(service, error);
         throw error;
       }
     },
@@ -90,7 +90,7 @@ function readSubject(body: unknown): string | null {
 }
 
 /** The log shows who sent a request even if it is refused. */
-function readClaimForLog(incoming: Incoming, task: ServiceTask | null, body: unknown): Claim | null {
+function readClaimForLog(incoming: ReceivedRequest, task: ServiceTask | null, body: unknown): Claim | null {
   if (task === 'session.create') {
     const { success, data } = shapes.loginSchema.safeParse(body);
     return success ? { way: 'credentials', ...data } : null;
@@ -122,9 +122,9 @@ function formatNotice({ code, text, object }: Notice): unknown {
 }
 
 /** An error envelope, with HTTP status 400 unless the refusal has its own status. */
-export function jsonRefusal(
+export function createJsonRefusal(
   service: ServiceState,
-  { code, message: text, httpStatus = 400 }: RefusedWith,
+  { code, message: text, httpStatus = 400 }: RefusalDetails,
 ): Answer {
   const challenge = { 'www-authenticate': 'Basic realm="domain service", charset="UTF-8"' };
   const status = { code, text, type: 'ERROR' };

@@ -1,4 +1,4 @@
-import { passwordGenerated } from '../answer.ts';
+import { createPasswordNotice } from '../answer.ts';
 import type { PreregRecord, RedirectRecord } from '../model.ts';
 import {
   PREREG_EXTRA_KEYS,
@@ -22,10 +22,10 @@ export const OBJECT_ROUTES: readonly Route[] = [
     ({ service, caller, body }) => {
       const { parent, ...input } = body;
       const { user, context } = input;
-      const { generated } = createUser(service, caller, { ...input, superior: parent });
+      const { generatedPassword } = createUser(service, caller, { ...input, superior: parent });
       return {
         object: { type: 'User', value: `${user}, ${context}`, data: { context, user } },
-        ...(generated !== undefined && { notices: [passwordGenerated(generated)] }),
+        ...(generatedPassword !== undefined && { notices: [createPasswordNotice(generatedPassword)] }),
       };
     },
   ),

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { type Claim, isUuid } from '../access.ts';
-import { bodyText, checkContentType, type Incoming } from '../incoming.ts';
+import { bodyText, checkContentType, type ReceivedRequest } from '../incoming.ts';
 import { Refusal } from '../refusal.ts';
 import { looksLikeEmail } from '../rules.ts';
 
@@ -31,7 +31,7 @@ export function checkQuery(query: URLSearchParams, routeParameters: readonly str
  * a header or cookie (“JSON interface” in the service's API documentation).
  * @throws {Refusal} 401 if there are none, 400 if there are several
  */
-export function readClaim(headers: Incoming['headers']): Claim {
+export function readClaim(headers: ReceivedRequest['headers']): Claim {
   const { authorization } = headers;
   const sessionIds = [joinHeader(headers['x-service-sessionid']), readSessionCookie(headers.cookie)].filter(
     (id) => id !== undefined,
@@ -90,7 +90,7 @@ function joinHeader(header: string | string[] | undefined): string | undefined {
 }
 
 /** @throws {Refusal} 400 if the request has a body or content type, although it must not */
-export function checkNoBody(incoming: Incoming): void {
+export function checkNoBody(incoming: ReceivedRequest): void {
   if (incoming.body.length > 0) throw new Refusal('malformed', 'this route takes no body');
   if (incoming.headers['content-type'] !== undefined) {
     throw new Refusal('malformed', 'content-type: this route takes no body');
@@ -98,7 +98,7 @@ export function checkNoBody(incoming: Incoming): void {
 }
 
 /** @throws {Refusal} 415 or 400, with the names of all invalid fields */
-export function readShape<T>(incoming: Incoming, shape: z.ZodType<T>): T {
+export function readShape<T>(incoming: ReceivedRequest, shape: z.ZodType<T>): T {
   checkContentType(incoming, ['application/json']);
   const result = shape.safeParse(parseJson(incoming.body));
   if (result.success) return result.data;

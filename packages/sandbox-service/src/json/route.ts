@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import { admit } from '../access.ts';
+import { authenticate } from '../access.ts';
 import type { Notice } from '../answer.ts';
-import type { Incoming } from '../incoming.ts';
+import type { ReceivedRequest } from '../incoming.ts';
 import type { Caller, ServiceState } from '../operations/caller.ts';
 import type { ServiceTask } from '../tasks.ts';
 import { checkNoBody, checkQuery, readClaim, readShape } from './request.ts';
@@ -25,7 +25,7 @@ export interface Route {
   readonly path: string;
   readonly task: ServiceTask;
   /** @param name the decoded variable segment of the path; '' if there is none */
-  run(service: ServiceState, incoming: Incoming, name: string): Outcome;
+  run(service: ServiceState, incoming: ReceivedRequest, name: string): Outcome;
 }
 
 /** The input of a route's handler, after validation. */
@@ -52,19 +52,19 @@ export function route<T>(
   return createCheckedRoute(description, (incoming) => readShape(incoming, shape), handle);
 }
 
-export function bodiless(description: RouteDescription, handle: (call: Call<void>) => Outcome): Route {
+export function bodilessRoute(description: RouteDescription, handle: (call: Call<void>) => Outcome): Route {
   return createCheckedRoute(description, checkNoBody, handle);
 }
 
 function createCheckedRoute<T>(
   { query = [], ...description }: RouteDescription,
-  readBody: (incoming: Incoming) => T,
+  readBody: (incoming: ReceivedRequest) => T,
   handle: (call: Call<T>) => Outcome,
 ): Route {
   return {
     ...description,
     run(service, incoming, name) {
-      const caller = admit(service, readClaim(incoming.headers), 'json');
+      const caller = authenticate(service, readClaim(incoming.headers), 'json');
       checkQuery(incoming.query, query);
       const ctid = incoming.query.get('ctid') ?? undefined;
       return handle({ service, caller, name, query: incoming.query, ctid, body: readBody(incoming) });

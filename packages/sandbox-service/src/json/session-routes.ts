@@ -1,4 +1,4 @@
-import { admit } from '../access.ts';
+import { authenticate } from '../access.ts';
 import { publicUser } from '../operations/users.ts';
 import { Refusal } from '../refusal.ts';
 import { DEFAULT_SESSION_MINUTES } from '../sessions.ts';
@@ -20,7 +20,7 @@ const login: Route = {
       ...(readFlag(query, 'customer') && { customer: { name: 'Team Example' } }),
     };
     const credentials = readShape(incoming, shapes.loginSchema);
-    const { user, context } = admit(service, { way: 'credentials', ...credentials }, 'json');
+    const { user, context } = authenticate(service, { way: 'credentials', ...credentials }, 'json');
     const record = service.state.user(user, context);
     const session = service.sessions.open({ interface: 'json', user, context }, minutes);
     return {
@@ -39,7 +39,7 @@ const logout: Route = {
   task: 'session.delete',
   run(service, incoming) {
     const claim = readClaim(incoming.headers);
-    const { user, context } = admit(service, claim, 'json');
+    const { user, context } = authenticate(service, claim, 'json');
     checkQuery(incoming.query, []);
     checkNoBody(incoming);
     if (claim.way !== 'session') throw new Refusal('malformed', 'authentication: there is no session to end');

@@ -70,7 +70,7 @@ export function transferDomain(
   if (domain.group === caller.group) throw new Refusal('conflict', `${name} is already in this account`);
   if (domain.pendingTransfer !== undefined) throw new Refusal('conflict', `${name} is being transferred`);
   if (domain.deletedAt !== undefined) throw new Refusal('conflict', `${name} has been deleted`);
-  if (domain.transferLocked) throw new Refusal('transfer_lock', `${name} is locked against transfers`);
+  if (domain.isTransferLocked) throw new Refusal('transfer_lock', `${name} is locked against transfers`);
   if (domain.authCode !== input.auth)
     throw new Refusal('auth_code', `auth: wrong authorization code for ${name}`);
   const now = service.clock.registry();
@@ -185,7 +185,7 @@ function saveChanges(
   domain: DomainRecord & Partial<DomainView>,
   changes: Partial<DomainRecord>,
 ): void {
-  const { status: _status, transferLocked: _locked, ...record } = domain;
+  const { status: _status, isTransferLocked: _locked, ...record } = domain;
   service.state.putDomain({ ...record, ...changes, updated: service.clock.registry() });
 }
 

@@ -28,7 +28,7 @@ export function createUser(
   service: ServiceState,
   caller: Caller,
   input: UserCreateInput,
-): { generated?: string } {
+): { generatedPassword?: string } {
   checkInput(input);
   const superior = input.superior ?? { user: caller.user, context: caller.context };
   if (input.context !== caller.context || superior.context !== caller.context) {
@@ -56,7 +56,7 @@ export function createUser(
     language: input.language ?? parent.language,
     owner: { user: parent.user, context: parent.context },
   });
-  return generatedPassword === undefined ? {} : { generated: generatedPassword };
+  return generatedPassword === undefined ? {} : { generatedPassword };
 }
 
 function checkInput(input: UserCreateInput): void {

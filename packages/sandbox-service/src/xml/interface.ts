@@ -1,9 +1,9 @@
-import { admit, type Claim } from '../access.ts';
-import { type Answer, type Notice, SUCCESS } from '../answer.ts';
-import { bodyText, checkContentType, type Incoming, type Plan } from '../incoming.ts';
+import { authenticate, type Claim } from '../access.ts';
+import { type Answer, type Notice, SUCCESS_STATUSES } from '../answer.ts';
+import { bodyText, checkContentType, type Plan, type ReceivedRequest } from '../incoming.ts';
 import { isSecretName, MASK } from '../mask.ts';
 import type { ServiceState } from '../operations/caller.ts';
-import { Refusal, type RefusedWith } from '../refusal.ts';
+import { Refusal, type RefusalDetails } from '../refusal.ts';
 import { parseXml, readText, type XmlElement, type XmlMarkup, xmlElement } from './codec.ts';
 import { readClaim, readFrame } from './request.ts';
 import { XML_TASKS, type XmlOutcome } from './tasks.ts';
@@ -23,7 +23,7 @@ interface ParsedRequest {
   readonly claim: Claim | Refusal;
 }
 
-export function planXml(service: ServiceState, incoming: Incoming): Plan {
+export function planXml(service: ServiceState, incoming: ReceivedRequest): Plan {
   const parsed = catchRefusal(() => parseRequest(incoming.body));
   const xmlTask = parsed instanceof Refusal ? undefined : XML_TASKS.get(parsed.code);
   const claim = parsed instanceof Refusal ? parsed : parsed.claim;
@@ -42,21 +42,21 @@ export function planXml(service: ServiceState, incoming: Incoming): Plan {
         if (parsed instanceof Refusal) throw parsed;
         if (parsed.claim instanceof Refusal) throw parsed.claim;
         if (xmlTask === undefined) throw new Refusal('malformed', `code: there is no task ${parsed.code}`);
-        const caller = admit(service, parsed.claim, 'xml');
+        const caller = authenticate(service, parsed.claim, 'xml');
         const outcome = xmlTask.run({ service, caller, claim: parsed.claim, task: parsed.task });
-        return createResponse(service, 200, { ...SUCCESS[xmlTask.task], type: 'success' }, outcome);
+        return createResponse(service, 200, { ...SUCCESS_STATUSES[xmlTask.task], type: 'success' }, outcome);
       });
       if (!(answer instanceof Refusal)) return answer;
       const httpStatus = HTTP_REFUSALS.has(answer.httpStatus) ? answer.httpStatus : 200;
-      return xmlRefusal(service, { code: answer.code, message: answer.message, httpStatus });
+      return createXmlRefusal(service, { code: answer.code, message: answer.message, httpStatus });
     },
   };
 }
 
 /** An error response, with HTTP status 200 unless the refusal has its own status. */
-export function xmlRefusal(
+export function createXmlRefusal(
   service: ServiceState,
-  { code, message: text, httpStatus = 200 }: RefusedWith,
+  { code, message: text, httpStatus = 200 }: RefusalDetails,
 ): Answer {
   return createResponse(service, httpStatus, { code, text, type: 'error' }, {});
 }

@@ -1,5 +1,5 @@
 import type { Claim } from '../access.ts';
-import { type Notice, passwordGenerated, userNotified } from '../answer.ts';
+import { createPasswordNotice, createUserNotifiedNotice, type Notice } from '../answer.ts';
 import type { Caller, ServiceState } from '../operations/caller.ts';
 import { updateRedirect } from '../operations/redirects.ts';
 import { updateSslContact } from '../operations/ssl-contacts.ts';
@@ -78,7 +78,7 @@ const createUserTask: XmlTask = {
     };
     const user = texts.required('user');
     const context = readInteger('context', texts.required('context'));
-    const { generated } = createUser(service, caller, {
+    const { generatedPassword } = createUser(service, caller, {
       user,
       context,
       defaultEmail: texts.required('default_mail'),
@@ -91,8 +91,8 @@ const createUserTask: XmlTask = {
     const isUserNotified = texts.optional('user_mail_key') !== undefined;
     return {
       notices: [
-        ...(isUserNotified ? [userNotified(user, context)] : []),
-        ...(generated === undefined ? [] : [passwordGenerated(generated)]),
+        ...(isUserNotified ? [createUserNotifiedNotice(user, context)] : []),
+        ...(generatedPassword === undefined ? [] : [createPasswordNotice(generatedPassword)]),
       ],
       object: { type: 'user', value: `${user}, ${context}` },
     };

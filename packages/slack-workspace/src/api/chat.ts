@@ -2,11 +2,11 @@ import { z } from 'zod';
 import type { Core } from '../core.ts';
 import { SlackError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
-import { compose, knownChannel, requireWritable, writableChannel } from '../messages.ts';
+import { composeMessage, requireChannel, requireWritable, requireWritableChannel } from '../messages.ts';
 import type { Message } from '../protocol.ts';
 import { APP } from '../seed.ts';
 import { messageForApps } from '../state.ts';
-import { booleanArgument, jsonArgument, type Method, method } from './method.ts';
+import { booleanArgument, defineMethod, jsonArgument, type Method } from './method.ts';
 
 const contentFields = {
   text: z.string().optional(),
@@ -14,7 +14,7 @@ const contentFields = {
   attachments: jsonArgument.optional(),
 };
 
-const chatPostMessage = method(
+const chatPostMessage = defineMethod(
   ['chat:write'],
   z.object({
     channel: z.string(),
@@ -26,16 +26,16 @@ const chatPostMessage = method(
     unfurl_media: booleanArgument.optional(),
   }),
   (core, args) => {
-    const channel = writableChannel(core, args.channel);
+    const channel = requireWritableChannel(core, args.channel);
     enforceRateLimit(core, channel.id);
-    const message = compose(channel.id, core.state.nextTs(), args, LIMITS.message.text);
+    const message = composeMessage(channel.id, core.state.nextTs(), args, LIMITS.message.text);
     const posted = addToThread(core, message, args.thread_ts);
     core.state.post(posted);
     return { channel: channel.id, ts: posted.ts, message: messageForApps(posted, true) };
   },
 );
 
-const chatUpdate = method(
+const chatUpdate = defineMethod(
   ['chat:write'],
   z.object({ channel: z.string(), ts: z.string(), ...contentFields, metadata: jsonArgument.optional() }),
   (core, args) => {
@@ -48,7 +48,7 @@ const chatUpdate = method(
     if (old.user !== APP.botUserId) throw new SlackError('cant_update_message');
     const { editWindowMs = Number.POSITIVE_INFINITY } = core.conditions;
     if (core.state.now() - Number(old.ts) * 1_000 > editWindowMs) throw new SlackError('edit_window_closed');
-    const composed = compose(
+    const composed = composeMessage(
       channel.id,
       old.ts,
       {
@@ -72,33 +72,37 @@ const chatUpdate = method(
   },
 );
 
-const chatPostEphemeral = method(
+const chatPostEphemeral = defineMethod(
   ['chat:write'],
   z.object({ channel: z.string(), user: z.string(), ...contentFields, thread_ts: z.string().optional() }),
   (core, args) => {
-    const channel = writableChannel(core, args.channel);
+    const channel = requireWritableChannel(core, args.channel);
     if (!channel.members.includes(args.user)) throw new SlackError('user_not_in_channel');
-    const message = compose(channel.id, core.state.nextTs(), args, LIMITS.message.text);
+    const message = composeMessage(channel.id, core.state.nextTs(), args, LIMITS.message.text);
     const posted = addToThread(core, { ...message, ephemeral_to: args.user }, args.thread_ts);
     core.state.post(posted);
     return { message_ts: posted.ts };
   },
 );
 
-const chatDelete = method(['chat:write'], z.object({ channel: z.string(), ts: z.string() }), (core, args) => {
-  const channel = knownChannel(core, args.channel);
-  const message = core.state.find(channel.id, args.ts);
-  if (!message) throw new SlackError('message_not_found');
-  if (message.user !== APP.botUserId) throw new SlackError('cant_delete_message');
-  core.state.remove(message);
-  return { channel: channel.id, ts: args.ts };
-});
+const chatDelete = defineMethod(
+  ['chat:write'],
+  z.object({ channel: z.string(), ts: z.string() }),
+  (core, args) => {
+    const channel = requireChannel(core, args.channel);
+    const message = core.state.find(channel.id, args.ts);
+    if (!message) throw new SlackError('message_not_found');
+    if (message.user !== APP.botUserId) throw new SlackError('cant_delete_message');
+    core.state.remove(message);
+    return { channel: channel.id, ts: args.ts };
+  },
+);
 
-const chatGetPermalink = method(
+const chatGetPermalink = defineMethod(
   [],
   z.object({ channel: z.string(), message_ts: z.string() }),
   (core, args) => {
-    const channel = knownChannel(core, args.channel);
+    const channel = requireChannel(core, args.channel);
     if (channel.is_private && !channel.members.includes(APP.botUserId))
       throw new SlackError('channel_not_found');
     const message = core.state.find(channel.id, args.message_ts);
@@ -116,11 +120,11 @@ const chatGetPermalink = method(
 const MAX_AHEAD_SECONDS = 120 * 86_400;
 
 /** Scheduled messages are stored but never posted, because no test waits that long. */
-const chatScheduleMessage = method(
+const chatScheduleMessage = defineMethod(
   ['chat:write'],
   z.object({ channel: z.string(), post_at: z.coerce.number(), text: z.string() }),
   (core, args) => {
-    const channel = writableChannel(core, args.channel);
+    const channel = requireWritableChannel(core, args.channel);
     const secondsAhead = args.post_at - core.state.now() / 1_000;
     if (secondsAhead <= 0) throw new SlackError('time_in_past');
     if (secondsAhead > MAX_AHEAD_SECONDS) throw new SlackError('time_too_far');
@@ -130,11 +134,11 @@ const chatScheduleMessage = method(
   },
 );
 
-const chatDeleteScheduledMessage = method(
+const chatDeleteScheduledMessage = defineMethod(
   ['chat:write'],
   z.object({ channel: z.string(), scheduled_message_id: z.string() }),
   (core, args) => {
-    if (core.scheduled.get(args.scheduled_message_id) !== knownChannel(core, args.channel).id)
+    if (core.scheduled.get(args.scheduled_message_id) !== requireChannel(core, args.channel).id)
       throw new SlackError('invalid_scheduled_message_id');
     core.scheduled.delete(args.scheduled_message_id);
     return {};

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import type { Core } from '../core.ts';
 import { SlackError } from '../errors.ts';
 import { mentionsIn } from '../mentions.ts';
-import { writableChannel } from '../messages.ts';
+import { requireWritableChannel } from '../messages.ts';
 import type { FileInfo, JsonObject } from '../protocol.ts';
 import { botAuthor } from '../state.ts';
-import { jsonArgument, type Method, method, numberArgument } from './method.ts';
+import { defineMethod, jsonArgument, type Method, numberArgument } from './method.ts';
 
 const MIME_TYPES: Record<string, string> = {
   csv: 'text/csv',
@@ -14,12 +14,12 @@ const MIME_TYPES: Record<string, string> = {
   txt: 'text/plain',
 };
 
-const getUploadUrl = method(
+const getUploadUrl = defineMethod(
   ['files:write'],
   z.object({ filename: z.string().min(1), length: numberArgument }),
   (core, args) => {
     if (args.length <= 0) throw new SlackError('invalid_arguments');
-    const id = core.state.id('F');
+    const id = core.state.nextId('F');
     core.state.uploads.set(id, { name: args.filename, length: args.length });
     return { upload_url: `${core.origin}/upload/${id}`, file_id: id };
   },
@@ -33,7 +33,7 @@ export function receiveUpload(core: Core, fileId: string, content: Buffer): bool
   return true;
 }
 
-const completeUpload = method(
+const completeUpload = defineMethod(
   ['files:write'],
   z.object({
     files: jsonArgument,
@@ -77,15 +77,15 @@ function storeUploadedFile(core: Core, id: string, title: string | undefined): F
  * Stores a file as if a person had uploaded it in a form.
  * @returns its id
  */
-export function addPrivateFile(core: Core, name: string, content: Buffer): string {
-  const id = core.state.id('F');
+export function storePrivateFile(core: Core, name: string, content: Buffer): string {
+  const id = core.state.nextId('F');
   core.state.uploads.set(id, { name, length: content.length, content });
   storeUploadedFile(core, id, undefined);
   return id;
 }
 
 /** @throws Error if there is no such file */
-export function privateFile(core: Core, id: string): JsonObject {
+export function toFilePayload(core: Core, id: string): JsonObject {
   const file = core.state.files.get(id);
   if (!file) throw new Error(`there is no file ${id}`);
   const url = `${core.origin}/files-pri/${id}/${encodeURIComponent(file.info.name)}`;
@@ -107,7 +107,7 @@ export function readPrivateFile(
 function shareFiles(core: Core, channelId: string, files: FileInfo[], comment = '', threadTs?: string): void {
   // User ids are rejected, because the app must open the direct message first.
   if (!core.state.channels.has(channelId)) throw new SlackError('channel_not_found');
-  const channel = writableChannel(core, channelId);
+  const channel = requireWritableChannel(core, channelId);
   core.state.post({
     type: 'message',
     channel: channel.id,

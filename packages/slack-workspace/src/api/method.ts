@@ -11,7 +11,7 @@ export interface Method {
   run(core: Core, args: JsonObject): JsonObject;
 }
 
-export function method<S extends z.ZodType>(
+export function defineMethod<S extends z.ZodType>(
   scopes: readonly string[],
   schema: S,
   run: (core: Core, args: z.infer<S>) => JsonObject,

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { SlackError } from '../errors.ts';
-import { knownChannel } from '../messages.ts';
+import { requireChannel } from '../messages.ts';
 import type { Channel, JsonObject, User } from '../protocol.ts';
 import { APP, TEAM, type Usergroup } from '../seed.ts';
-import { type Method, method } from './method.ts';
+import { defineMethod, type Method } from './method.ts';
 
 const noArgumentsSchema = z.object({});
 
@@ -71,7 +71,7 @@ function groupForApps(group: Usergroup): JsonObject {
   };
 }
 
-const authTest = method([], noArgumentsSchema, (core) => ({
+const authTest = defineMethod([], noArgumentsSchema, (core) => ({
   url: `${core.origin}/`,
   team: core.state.teamName,
   user: APP.botUser,
@@ -82,22 +82,22 @@ const authTest = method([], noArgumentsSchema, (core) => ({
   is_enterprise_install: false,
 }));
 
-const usersInfo = method(['users:read'], z.object({ user: z.string() }), (core, args) => {
+const usersInfo = defineMethod(['users:read'], z.object({ user: z.string() }), (core, args) => {
   const user = core.state.users.get(args.user);
   if (!user) throw new SlackError('user_not_found');
   return { user: userForApps(user, core.state.now()) };
 });
 
-const usersList = method(['users:read'], noArgumentsSchema, (core) => ({
+const usersList = defineMethod(['users:read'], noArgumentsSchema, (core) => ({
   members: [...core.state.users.values()].map((user) => userForApps(user, core.state.now())),
   response_metadata: { next_cursor: '' },
 }));
 
-const conversationsOpen = method(
+const conversationsOpen = defineMethod(
   ['im:write', 'mpim:write'],
   z.object({ users: z.string().optional(), channel: z.string().optional() }),
   (core, args) => {
-    if (args.channel !== undefined) return { channel: { id: knownChannel(core, args.channel).id } };
+    if (args.channel !== undefined) return { channel: { id: requireChannel(core, args.channel).id } };
     const users = (args.users ?? '').split(',').filter((id) => id !== '');
     const [user] = users;
     if (user === undefined) throw new SlackError('users_list_not_supplied');
@@ -109,41 +109,49 @@ const conversationsOpen = method(
 
 const READ_CHANNELS = ['channels:read', 'groups:read', 'im:read', 'mpim:read'];
 
-const conversationsInfo = method(READ_CHANNELS, z.object({ channel: z.string() }), (core, args) => {
+const conversationsInfo = defineMethod(READ_CHANNELS, z.object({ channel: z.string() }), (core, args) => {
   const channel = core.state.channels.get(args.channel);
   const isHidden = channel?.is_private && !channel.members.includes(APP.botUserId);
   if (!channel || isHidden) throw new SlackError('channel_not_found');
   return { channel: channelForApps(channel) };
 });
 
-const conversationsList = method(READ_CHANNELS, z.object({ types: z.string().optional() }), (core, args) => {
-  const types = (args.types ?? 'public_channel').split(',');
-  const visibleChannels = [...core.state.channels.values()].filter((channel) => {
-    const isMember = channel.members.includes(APP.botUserId);
-    if (channel.is_im) return types.includes('im') && isMember;
-    return channel.is_private
-      ? types.includes('private_channel') && isMember
-      : types.includes('public_channel');
-  });
-  return { channels: visibleChannels.map(channelForApps), response_metadata: { next_cursor: '' } };
-});
+const conversationsList = defineMethod(
+  READ_CHANNELS,
+  z.object({ types: z.string().optional() }),
+  (core, args) => {
+    const types = (args.types ?? 'public_channel').split(',');
+    const visibleChannels = [...core.state.channels.values()].filter((channel) => {
+      const isMember = channel.members.includes(APP.botUserId);
+      if (channel.is_im) return types.includes('im') && isMember;
+      return channel.is_private
+        ? types.includes('private_channel') && isMember
+        : types.includes('public_channel');
+    });
+    return { channels: visibleChannels.map(channelForApps), response_metadata: { next_cursor: '' } };
+  },
+);
 
-const conversationsMembers = method(READ_CHANNELS, z.object({ channel: z.string() }), (core, args) => ({
-  members: knownChannel(core, args.channel).members,
+const conversationsMembers = defineMethod(READ_CHANNELS, z.object({ channel: z.string() }), (core, args) => ({
+  members: requireChannel(core, args.channel).members,
   response_metadata: { next_cursor: '' },
 }));
 
-const usergroupsList = method(['usergroups:read'], noArgumentsSchema, (core) => ({
+const usergroupsList = defineMethod(['usergroups:read'], noArgumentsSchema, (core) => ({
   usergroups: [...core.state.usergroups.values()].map(groupForApps),
 }));
 
-const usergroupsUsersList = method(['usergroups:read'], z.object({ usergroup: z.string() }), (core, args) => {
-  const group = core.state.usergroups.get(args.usergroup);
-  if (!group) throw new SlackError('no_such_subteam');
-  return { users: group.users };
-});
+const usergroupsUsersList = defineMethod(
+  ['usergroups:read'],
+  z.object({ usergroup: z.string() }),
+  (core, args) => {
+    const group = core.state.usergroups.get(args.usergroup);
+    if (!group) throw new SlackError('no_such_subteam');
+    return { users: group.users };
+  },
+);
 
-const connectionsOpen = method(
+const connectionsOpen = defineMethod(
   ['connections:write'],
   noArgumentsSchema,
   (core) => ({ url: core.origin.replace(/^http/, 'ws') + core.socket.issuePath() }),

@@ -3,11 +3,11 @@ import { z } from 'zod';
 import type { Core } from '../core.ts';
 import { SlackError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
-import { refusal } from '../messages.ts';
+import { createContentError } from '../messages.ts';
 import type { JsonObject, View } from '../protocol.ts';
 import { APP, TEAM } from '../seed.ts';
 import { buildView, checkView } from '../views.ts';
-import { type Method, method, objectArgument } from './method.ts';
+import { defineMethod, type Method, objectArgument } from './method.ts';
 
 /**
  * @returns the payload
@@ -16,7 +16,7 @@ import { type Method, method, objectArgument } from './method.ts';
 function validatePayload(payload: JsonObject, type: 'modal' | 'home'): JsonObject {
   if (JSON.stringify(payload).length > LIMITS.view.size) throw new SlackError('view_too_large');
   const problems = checkView(payload, type);
-  if (problems.length > 0) throw refusal('invalid_arguments', problems);
+  if (problems.length > 0) throw createContentError('invalid_arguments', problems);
   return payload;
 }
 
@@ -26,7 +26,7 @@ function createHash(core: Core): string {
 
 /** @param below the modal under the new one */
 function openView(core: Core, payload: JsonObject, userId: string, type: View['type'], below?: View): View {
-  const id = core.state.id('V');
+  const id = core.state.nextId('V');
   const view = buildView(
     validatePayload(payload, type),
     {
@@ -66,19 +66,19 @@ export function viewForApps(view: View): JsonObject {
 
 const triggerArgsSchema = z.object({ trigger_id: z.string(), view: objectArgument });
 
-const viewsOpen = method([], triggerArgsSchema, (core, args) => {
+const viewsOpen = defineMethod([], triggerArgsSchema, (core, args) => {
   const { userId } = core.triggers.exchange(args.trigger_id);
   return { view: viewForApps(openView(core, args.view, userId, 'modal')) };
 });
 
-const viewsPush = method([], triggerArgsSchema, (core, args) => {
+const viewsPush = defineMethod([], triggerArgsSchema, (core, args) => {
   const { userId, viewId } = core.triggers.exchange(args.trigger_id);
   const below = core.state.modalsOf(userId).find((view) => view.id === viewId);
   if (!below) throw new SlackError('not_found');
   return { view: viewForApps(pushView(core, args.view, userId, below)) };
 });
 
-const viewsUpdate = method(
+const viewsUpdate = defineMethod(
   [],
   z.object({
     view: objectArgument,
@@ -93,7 +93,7 @@ const viewsUpdate = method(
   },
 );
 
-const viewsPublish = method(
+const viewsPublish = defineMethod(
   [],
   z.object({ user_id: z.string(), view: objectArgument, hash: z.string().optional() }),
   (core, args) => {
