@@ -87,7 +87,7 @@ async function refuse(context: OrdersContext, order: Order, refusal: Refusal): P
 }
 
 const REFUSALS_SHOWN_ON_CARD: ReadonlySet<Refusal['code']> = new Set([
-  'excess_unseen',
+  'excess_not_shown',
   'over_budget',
   'incident_open',
 ]);

@@ -41,7 +41,7 @@ export function countClick(
     allApprovals,
   );
   if (unawareAdmins.includes(userId) && (refusal !== undefined || isRepeated))
-    return { refusal: { code: 'excess_unseen', exceeded } };
+    return { refusal: { code: 'excess_not_shown', exceeded } };
   if (refusal !== undefined && !admins.includes(userId)) return { refusal };
   const counted = countApprovals(loaded, allApprovals, userId, collectSigners(loaded));
   // An unsigned click counts only where no signature is needed.

@@ -93,7 +93,7 @@ export function decideEmergencyApproval(loaded: ApprovalContext): ClickDecision 
   const { unawareAdmins, reservation } = findExcessConsent(order, budgets, loaded.admins, [
     { userId, agreedExcess },
   ]);
-  if (unawareAdmins.length > 0) return { refusal: { code: 'excess_unseen', exceeded } };
+  if (unawareAdmins.length > 0) return { refusal: { code: 'excess_not_shown', exceeded } };
   const obstacle = findSendingObstacle(loaded) ?? requireSeenFindings(loaded);
   if (obstacle !== undefined) return obstacle;
   const requesters = listRequesters(order);
@@ -120,7 +120,7 @@ export function checkEmergencyApproval(
   if (!isAdmin) return { code: 'not_an_admin', action: 'break_glass' };
   if (order.state !== 'PENDING')
     return { code: 'wrong_state', action: 'emergency_approved', state: order.state };
-  if (isRequester(order, userId)) return { code: 'own_emergency' };
+  if (isRequester(order, userId)) return { code: 'emergency_on_own_order' };
   if (outcome === 'refuse') return { code: 'policy_refuses', rules: refusedBy };
   return breakGlass ? undefined : { code: 'break_glass_not_allowed' };
 }

@@ -36,7 +36,7 @@ export type LineIssue =
   | DateIssue
   | { readonly code: 'open_quote' | 'too_many_cells' }
   /** An earlier line has the same name with a different date. */
-  | { readonly code: 'other_date' }
+  | { readonly code: 'conflicting_date' }
   | { readonly code: 'too_many_lines'; readonly limit: number };
 
 type ParseResult<T, Issue> =
@@ -46,7 +46,7 @@ type ParseResult<T, Issue> =
 export type ListIssue =
   | CsvIssue
   | { readonly line: number; readonly code: 'unknown_headings'; readonly headings: readonly string[] }
-  | { readonly line: number; readonly code: 'no_name_column' };
+  | { readonly line: number; readonly code: 'missing_name_column' };
 
 export interface ImportReport {
   readonly accepted: readonly ImportedName[];
@@ -114,7 +114,7 @@ async function parseTable(text: string): Promise<ImportReport | { readonly issue
     return { issue: { line, code: 'unknown_headings', headings: unknownHeadings } };
   const columns = headings.map(findColumn);
   const [nameIndex, dateIndex] = [columns.indexOf('name'), columns.indexOf('expires')];
-  if (nameIndex === -1) return { issue: { line, code: 'no_name_column' } };
+  if (nameIndex === -1) return { issue: { line, code: 'missing_name_column' } };
   const parseRecord = ({ cells }: CsvRecord): ImportLine['result'] =>
     hasExtraCells(cells, columns)
       ? { ok: false, issue: { code: 'too_many_cells' } }
@@ -141,7 +141,7 @@ function buildReport(lines: readonly ImportLine[]): ImportReport {
     const { name, expiresAt } = parsed.value;
     const earlier = accepted.get(name);
     if (earlier?.expiresAt && expiresAt && earlier.expiresAt.getTime() !== expiresAt.getTime()) {
-      rejected.push({ line, text, issue: { code: 'other_date' } });
+      rejected.push({ line, text, issue: { code: 'conflicting_date' } });
       continue;
     }
     if (earlier !== undefined) duplicates.push({ line, name });

@@ -117,7 +117,7 @@ export async function askBetweenDigests({
   await askOwners(reminders, teamSettings, at);
 }
 
-export type AnswerIssue = { readonly code: 'not_owner' | 'question_over' | 'kept_already' };
+export type AnswerIssue = { readonly code: 'not_owner' | 'question_closed' | 'already_kept' };
 
 /**
  * A name can be handed over even after its owner decided to keep it.
@@ -131,6 +131,6 @@ export function checkAnswer(
   if (domain.lapse?.confirmed !== undefined) return { code: 'lapse_decided' };
   if (domain.owner !== userId) return { code: 'not_owner' };
   const question = findCurrentQuestion(domain, getExpiry(domain));
-  if (question === undefined) return { code: 'question_over' };
-  return kind === 'name_kept' && question.kept !== undefined ? { code: 'kept_already' } : undefined;
+  if (question === undefined) return { code: 'question_closed' };
+  return kind === 'name_kept' && question.kept !== undefined ? { code: 'already_kept' } : undefined;
 }

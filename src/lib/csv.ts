@@ -27,12 +27,12 @@ export interface CsvRecord {
 export type CsvIssue =
   /** Syntax error at this line, for example an unclosed quote. */
   | { readonly line: number; readonly code: 'not_csv' }
-  | { readonly line: number; readonly code: 'repeated_column'; readonly column: string }
+  | { readonly line: number; readonly code: 'duplicate_column'; readonly column: string }
   /** Another list starts here, possibly with other columns. */
   | { readonly line: number; readonly code: 'second_header' }
   | {
       readonly line: number;
-      readonly code: 'too_many_bytes' | 'too_many_columns' | 'too_many_rows' | 'long_cell';
+      readonly code: 'too_many_bytes' | 'too_many_columns' | 'too_many_rows' | 'cell_too_long';
       readonly limit: number;
     };
 
@@ -167,7 +167,7 @@ function findLimitIssue(
   if (cells.length > MAX_COLUMNS) return { line, code: 'too_many_columns', limit: MAX_COLUMNS };
   if (recordsBefore > maxRows) return { line, code: 'too_many_rows', limit: maxRows };
   if (cells.some(({ length }) => length > MAX_CELL_CHARACTERS))
-    return { line, code: 'long_cell', limit: MAX_CELL_CHARACTERS };
+    return { line, code: 'cell_too_long', limit: MAX_CELL_CHARACTERS };
   return undefined;
 }
 
@@ -177,7 +177,9 @@ function findRepeatedColumn(
 ): CsvIssue | undefined {
   const columns = cells.map(findColumn).filter((column) => column !== '');
   const repeatedColumn = columns.find((column, index) => columns.indexOf(column) !== index);
-  return repeatedColumn === undefined ? undefined : { line, code: 'repeated_column', column: repeatedColumn };
+  return repeatedColumn === undefined
+    ? undefined
+    : { line, code: 'duplicate_column', column: repeatedColumn };
 }
 
 /** Normalizes line endings, and finds the header and the delimiter. */

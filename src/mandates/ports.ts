@@ -41,7 +41,7 @@ export type ActOutcome =
   | { readonly kind: 'taken' }
   /** A limit or budget is now exceeded: decide again. */
   | { readonly kind: 'limit_exceeded' }
-  | { readonly kind: 'open_already'; readonly orderId: string };
+  | { readonly kind: 'already_open'; readonly orderId: string };
 
 export interface MandateStore {
   /**

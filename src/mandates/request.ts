@@ -17,7 +17,7 @@ export interface MandateRequest
 
 export type MandateRequestOutcome =
   | RequestOutcome
-  | { readonly kind: 'wrong_terms'; readonly issues: readonly MandateIssue[] };
+  | { readonly kind: 'invalid_terms'; readonly issues: readonly MandateIssue[] };
 
 /** Requests a mandate if its terms are valid and each pattern matches at least one name today. */
 export async function requestMandate(
@@ -30,7 +30,7 @@ export async function requestMandate(
     : [...parsed.issues];
   if (account === undefined) issues.push({ field: 'account', code: 'no_account' });
   else if (isDemoContext(account.context)) issues.push({ field: 'account', code: 'demo_account' });
-  if (!parsed.ok || issues.length > 0) return { kind: 'wrong_terms', issues };
+  if (!parsed.ok || issues.length > 0) return { kind: 'invalid_terms', issues };
   return requestOrder(deps, { ...request, task: 'mandate', input: parsed.terms, secret: undefined, account });
 }
 
@@ -40,6 +40,6 @@ async function findUnmatchedPatterns(
 ): Promise<MandateIssue[]> {
   const matches = await Promise.all(patterns.map((pattern) => ruleFacts.findMatchingNames([pattern])));
   return patterns.flatMap((given, index) =>
-    matches[index]?.length === 0 ? [{ field: 'mandate_names', code: 'fits_nothing', given }] : [],
+    matches[index]?.length === 0 ? [{ field: 'mandate_names', code: 'matches_nothing', given }] : [],
   );
 }

@@ -197,8 +197,8 @@ async function requestRegularOrder(deps: OrdersContext, act: MandateAct): Promis
     isHeld: true,
     deliveryId: `mandate-held:${act.id}`,
   });
-  const hasOrder = outcome.kind === 'accepted' || outcome.kind === 'open_already';
+  const hasOrder = outcome.kind === 'accepted' || outcome.kind === 'already_open';
   // The mandate's own order is still open, and will be stopped soon.
-  if (outcome.kind === 'open_already' && outcome.order.mandate !== undefined) return;
+  if (outcome.kind === 'already_open' && outcome.order.mandate !== undefined) return;
   await deps.mandates.recordRegularOrder(act.id, hasOrder ? outcome.order.id : undefined, deps.now());
 }

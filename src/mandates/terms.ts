@@ -72,19 +72,19 @@ export type MandateIssue = { readonly field: MandateField } & (
         /** With a total below the price of one name, nothing could be sent. */
         | 'below_max_price'
         | 'span_unknown'
-        | 'not_a_day'
-        | 'day_past'
+        | 'invalid_date'
+        | 'date_in_past'
         /** A pattern that matches every name, including future ones. */
-        | 'fits_everything';
+        | 'matches_everything';
     }
   | { readonly code: 'unreadable_pattern'; readonly given: string }
   /** The pattern matches no name on the watch list. */
-  | { readonly code: 'fits_nothing'; readonly given: string }
+  | { readonly code: 'matches_nothing'; readonly given: string }
   /** The person has no account of their own, or the team has none. */
   | { readonly code: 'no_account' }
   /** Nothing is renewed in the demo system. */
   | { readonly code: 'demo_account' }
-  | { readonly code: 'other_currency'; readonly currency: string }
+  | { readonly code: 'wrong_currency'; readonly currency: string }
   | { readonly code: 'too_many_names' | 'too_far_ahead'; readonly max: number }
   | { readonly code: 'notice_out_of_range'; readonly min: number; readonly max: number }
 );
@@ -123,7 +123,7 @@ function readPatterns(text: string, report: ReportIssue): string[] {
   const patterns = entries.flatMap((entry) => {
     const pattern = normalizePattern(entry);
     if (pattern === undefined) report({ field, code: 'unreadable_pattern', given: entry });
-    if (pattern === '*') report({ field, code: 'fits_everything' });
+    if (pattern === '*') report({ field, code: 'matches_everything' });
     return pattern ?? [];
   });
   const distinctPatterns = [...new Set(patterns)];
@@ -139,7 +139,7 @@ function readLimit(
 ): Amount | undefined {
   const [, number = text, enteredCurrency] = /^(\S+)\s+([A-Za-z]{3})$/.exec(text.trim()) ?? [];
   if (enteredCurrency !== undefined && enteredCurrency.toUpperCase() !== currency) {
-    report({ field, code: 'other_currency', currency });
+    report({ field, code: 'wrong_currency', currency });
     return undefined;
   }
   const parsed = parseAmount(number, currency);
@@ -155,9 +155,9 @@ function readUntil(text: string, today: string, report: ReportIssue): string | u
   const field = 'until';
   const parsed = parseEnteredDate(text);
   const day = parsed.ok ? getUtcDay(parsed.value) : undefined;
-  if (day === undefined) report({ field, code: 'not_a_day' });
+  if (day === undefined) report({ field, code: 'invalid_date' });
   // Orders created today are sent tomorrow at the earliest.
-  else if (day <= today) report({ field, code: 'day_past' });
+  else if (day <= today) report({ field, code: 'date_in_past' });
   else if (Date.parse(day) - Date.parse(today) > MAX_DAYS_AHEAD * DAY_MS)
     report({ field, code: 'too_far_ahead', max: MAX_DAYS_AHEAD });
   return day;

@@ -19,13 +19,13 @@ const MAX_PRICES_PER_FILE = 2_000;
 export type PriceIssue =
   | 'not_a_zone'
   | 'unknown_task'
-  | 'not_a_period'
-  | 'no_period'
+  | 'invalid_period'
+  | 'period_not_supported'
   | AmountIssue
-  | 'not_a_day'
+  | 'invalid_date'
   | 'ambiguous_date'
   | 'no_source'
-  | 'long_source';
+  | 'source_too_long';
 
 type PriceTexts = Readonly<Partial<Record<(typeof PRICE_COLUMNS)[number], string | undefined>>>;
 
@@ -46,8 +46,8 @@ export function readPrice(texts: PriceTexts, currency: string): PriceResult {
   if (!isTask) issues.task = 'unknown_task';
 
   const period = /^\d{0,3}$/.test(readField('period')) ? Number(readField('period') || 1) : 0;
-  if (period < 1 || period > MAX_YEARS) issues.period = 'not_a_period';
-  else if (isTask && period > 1 && !hasPeriod(task)) issues.period = 'no_period';
+  if (period < 1 || period > MAX_YEARS) issues.period = 'invalid_period';
+  else if (isTask && period > 1 && !hasPeriod(task)) issues.period = 'period_not_supported';
 
   const parsedAmount = parseAmount(readField('amount'), readField('currency').toUpperCase() || currency);
   if (!parsedAmount.ok)
@@ -55,11 +55,11 @@ export function readPrice(texts: PriceTexts, currency: string): PriceResult {
 
   const parsedDate = parseEnteredDate(readField('valid_from'));
   if (!parsedDate.ok)
-    issues.valid_from = parsedDate.issue.code === 'ambiguous_date' ? 'ambiguous_date' : 'not_a_day';
+    issues.valid_from = parsedDate.issue.code === 'ambiguous_date' ? 'ambiguous_date' : 'invalid_date';
 
   const source = readField('source').replace(/\s+/g, ' ');
   if (source === '') issues.source = 'no_source';
-  else if (source.length > MAX_SOURCE_LENGTH) issues.source = 'long_source';
+  else if (source.length > MAX_SOURCE_LENGTH) issues.source = 'source_too_long';
 
   if (zone === undefined || !isTask || !parsedAmount.ok || !parsedDate.ok || Object.keys(issues).length > 0)
     return { ok: false, issues };

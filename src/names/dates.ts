@@ -44,7 +44,7 @@ export type UnreliableDateReason =
   | { readonly code: 'not_registered' }
   | { readonly code: 'undated'; readonly problem: RecordProblem }
   /** The date changed as it does in a transfer that the team doesn't know. */
-  | { readonly code: 'distrusted'; readonly distrust: Distrust; readonly movedTo: Date }
+  | { readonly code: 'distrusted'; readonly distrust: Distrust; readonly newDate: Date }
   /** The record still shows the earlier date long after a renewal. */
   | { readonly code: 'renewal_not_shown'; readonly shown: Date };
 
@@ -130,7 +130,7 @@ export function updateDatesAfterLookup(
   if (dates.expiry === undefined || !hasNewExpiry(dates, after)) return after;
   // The name keeps its old expiry, so that reminders continue.
   return distrust !== undefined
-    ? { ...updated, doubt: { code: 'distrusted', distrust, movedTo: expiresAt } }
+    ? { ...updated, doubt: { code: 'distrusted', distrust, newDate: expiresAt } }
     : { ...after, changed: { from: dates.expiry.at, at: now } };
 }
 
@@ -183,7 +183,7 @@ const WHOIS_PROBLEMS = {
   timeout: 'timeout',
   unreachable: 'unreachable',
   too_large: 'too_large',
-  other_name: 'other_name',
+  name_mismatch: 'name_mismatch',
   not_whois: 'not_a_domain',
 } as const satisfies Partial<Record<WhoisAnswer['kind'], RecordProblem['code']>>;
 
@@ -255,7 +255,7 @@ export function updateDatesAfterOrder(
         lastLookupAt: dates.lastLookupAt,
         expiry: { at: addYears(doneAt, years), source: 'order' },
         // After a new registration, the first registrar in a record is trusted.
-        trusted: { registrar: undefined, at: doneAt, transferKnownAt: undefined },
+        trusted: { registrar: undefined, at: doneAt, transferExpectedAt: undefined },
       };
     case 'renew': {
       if (isRenewalShown(dates, years, sentAt)) return dates;
@@ -279,7 +279,7 @@ export function updateDatesAfterOrder(
 
 /** After a confirmed transfer, the registrar in the next record is trusted. */
 export function updateDatesAfterTransfer(dates: NameDates, at: Date): NameDates {
-  return { ...dates, trusted: { registrar: undefined, at, transferKnownAt: at } };
+  return { ...dates, trusted: { registrar: undefined, at, transferExpectedAt: at } };
 }
 
 /**
@@ -357,7 +357,7 @@ function keepRecentDeletion({ deletedAt }: NameDates, now: Date): Date | undefin
 function markTransferKnown(dates: NameDates, at: Date): NameDates {
   return {
     ...dates,
-    trusted: { registrar: dates.trusted?.registrar, at: dates.trusted?.at ?? at, transferKnownAt: at },
+    trusted: { registrar: dates.trusted?.registrar, at: dates.trusted?.at ?? at, transferExpectedAt: at },
   };
 }
 

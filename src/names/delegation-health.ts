@@ -12,7 +12,7 @@ export const DELEGATION_FAULTS = [
   /** No server answers for the name. At many providers, anyone could add such a name to their own account. */
   'all_lame',
   /** The DS matches no key, so validating resolvers can't resolve the name. */
-  'unfit_ds',
+  'mismatched_ds',
   'lame',
   'no_address',
   /** A nameserver's domain expires within 30 days. */
@@ -29,10 +29,10 @@ export interface DelegationFault {
 
 const FAULT_BY_FACT = {
   registrable_domains: 'registrable',
-  unfit_ds: 'unfit_ds',
+  mismatched_ds: 'mismatched_ds',
   lame_nameservers: 'lame',
   addressless_nameservers: 'no_address',
-  ending_domains: 'ending',
+  expiring_domains: 'ending',
   silent_nameservers: 'silent',
 } as const satisfies Readonly<Partial<Record<FactName, DelegationFaultCode>>>;
 type HealthFact = keyof typeof FAULT_BY_FACT;

@@ -31,11 +31,11 @@ export type ImportIssue =
       readonly line: number;
       readonly code:
         | 'empty'
-        | 'no_name_column'
+        | 'missing_name_column'
         | 'too_many_cells'
-        | 'not_a_person'
-        | 'not_a_channel'
-        | 'long_note';
+        | 'invalid_owner'
+        | 'invalid_channel'
+        | 'note_too_long';
     }
   | { readonly line: number; readonly code: 'unknown_column'; readonly column: string }
   | { readonly line: number; readonly code: 'invalid_name'; readonly issue: ZoneIssue }
@@ -73,7 +73,7 @@ export async function parseDetailsImport(text: string): Promise<ImportResult> {
 function findHeaderIssues(columns: readonly string[], { line, cells }: CsvRecord): ImportIssue[] {
   const knownColumns: readonly string[] = ['name', ...DETAIL_COLUMNS, ...IGNORED_COLUMNS];
   return [
-    ...(columns.includes('name') ? [] : [{ line, code: 'no_name_column' } as const]),
+    ...(columns.includes('name') ? [] : [{ line, code: 'missing_name_column' } as const]),
     ...cells
       .filter((_, index) => !knownColumns.includes(columns[index] ?? ''))
       .map((column) => ({ line, code: 'unknown_column', column }) as const),
@@ -92,10 +92,10 @@ function parseRow(
   if (!parsedTags.ok)
     issues.push(...parsedTags.issues.map((issue) => ({ line, code: 'tags', issue }) as const));
   if (owner !== undefined && !/^([UW][A-Z0-9]{2,})?$/.test(owner))
-    issues.push({ line, code: 'not_a_person' });
+    issues.push({ line, code: 'invalid_owner' });
   if (channel !== undefined && !/^([CG][A-Z0-9]{2,})?$/.test(channel))
-    issues.push({ line, code: 'not_a_channel' });
-  if (note !== undefined && note.length > MAX_NOTE_LENGTH) issues.push({ line, code: 'long_note' });
+    issues.push({ line, code: 'invalid_channel' });
+  if (note !== undefined && note.length > MAX_NOTE_LENGTH) issues.push({ line, code: 'note_too_long' });
   if (!name.ok || !parsedTags.ok || issues.length > 0) return { issues };
   return {
     name: name.value.ascii,

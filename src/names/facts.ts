@@ -68,9 +68,9 @@ export const DNS_FACTS = [
   /** Unregistered domains that contain servers of the delegation. */
   'registrable_domains',
   /** Domains that contain servers of the delegation and expire within 30 days. */
-  'ending_domains',
+  'expiring_domains',
   /** Servers of the delegation that have no key matching the DS. */
-  'unfit_ds',
+  'mismatched_ds',
 ] as const;
 
 export const FACT_NAMES = [...REGISTRY_FACTS, ...DNS_FACTS] as const;

@@ -42,8 +42,8 @@ type FilterKey = (typeof FILTER_KEYS)[number];
 
 export type FilterIssue =
   | { readonly code: 'unknown_filter'; readonly key: string; readonly word: string }
-  | { readonly code: 'no_value'; readonly key: FilterKey }
-  | { readonly code: 'not_days'; readonly word: string }
+  | { readonly code: 'missing_value'; readonly key: FilterKey }
+  | { readonly code: 'invalid_days'; readonly word: string }
   | { readonly code: 'unknown_sort'; readonly value: string }
   | { readonly code: 'unknown_finding'; readonly value: string }
   | { readonly code: 'too_long' };
@@ -123,7 +123,7 @@ function parseWord(
   const certificateDays = /^cert(?:ificate)?\s*<=?\s*(\d{1,5})d?$/.exec(lower)?.[1];
   if (certificateDays !== undefined)
     return { filter: { ...filter, certificateWithinDays: Number(certificateDays) } };
-  if (/^cert(?:ificate)?\s*[<>=:]/.test(lower)) return { issue: { code: 'not_days', word } };
+  if (/^cert(?:ificate)?\s*[<>=:]/.test(lower)) return { issue: { code: 'invalid_days', word } };
   const separatorIndex = word.search(/[:=<>]/);
   if (separatorIndex < 0) return { filter: { ...filter, texts: [...filter.texts, lower] } };
   const key = lower.slice(0, separatorIndex);
@@ -135,7 +135,7 @@ function parseWord(
     .map((value) => value.trim())
     .filter((value) => value !== '');
   const [first] = values;
-  if (first === undefined) return { issue: { code: 'no_value', key: filterKey } };
+  if (first === undefined) return { issue: { code: 'missing_value', key: filterKey } };
   if (filterKey === 'sort') return parseSort(filter, first);
   if (filterKey === 'finding') return parseFindings(filter, values);
   const listKey = LIST_BY_KEY[filterKey];
@@ -161,7 +161,7 @@ function parseDays(
   value: string,
 ): ReturnType<typeof parseWord> {
   const days = /^\d{1,5}d?$/.test(value.trim()) ? Number.parseInt(value, 10) : Number.NaN;
-  if (!(days <= MAX_DAYS)) return { issue: { code: 'not_days', word } };
+  if (!(days <= MAX_DAYS)) return { issue: { code: 'invalid_days', word } };
   return {
     filter: operator.startsWith('>')
       ? { ...filter, expiresAfterDays: days }

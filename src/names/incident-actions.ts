@@ -14,7 +14,7 @@ import {
 import { confirmTransfer } from './lookup.ts';
 import { GUARDED_TAG } from './portfolio.ts';
 
-const NOT_FOUND: IncidentRefusal = { code: 'no_such_incident' };
+const NOT_FOUND: IncidentRefusal = { code: 'incident_not_found' };
 
 async function changeIncident(
   { incidents, notifyDue, now }: NamesContext,

@@ -65,9 +65,9 @@ export interface IncidentUpdate {
 }
 
 export type IncidentRefusal =
-  | { readonly code: 'no_such_incident' }
-  | { readonly code: 'explained_already'; readonly by: string }
-  | { readonly code: 'raised_already'; readonly by: string }
+  | { readonly code: 'incident_not_found' }
+  | { readonly code: 'already_explained'; readonly by: string }
+  | { readonly code: 'already_raised'; readonly by: string }
   | { readonly code: 'over' }
   /** For a guarded name, a second person must confirm that the team made the change. */
   | { readonly code: 'needs_another_person' }
@@ -162,14 +162,14 @@ export function markRaised(incident: Incident, by: string): IncidentOutcome {
   const refusal = checkIncidentOpen(incident);
   if (refusal !== undefined) return { ok: false, refusal };
   if (incident.raisedBy !== undefined) {
-    return { ok: false, refusal: { code: 'raised_already', by: incident.raisedBy } };
+    return { ok: false, refusal: { code: 'already_raised', by: incident.raisedBy } };
   }
   return { ok: true, incident: { ...incident, state: 'raised', raisedBy: by } };
 }
 
 /** @returns undefined if the incident isn't closed */
 export function checkIncidentOpen({ state, explanation }: Incident): IncidentRefusal | undefined {
-  if (explanation !== undefined) return { code: 'explained_already', by: explanation.by };
+  if (explanation !== undefined) return { code: 'already_explained', by: explanation.by };
   return state === 'over' ? { code: 'over' } : undefined;
 }
 

@@ -109,13 +109,13 @@ function assessDelegationHealth(
     silent_nameservers: listHosts('no_answer', 'unseen'),
     addressless_nameservers: listHosts('no_address'),
     registrable_domains: filterDomains(({ kind }, domain) => kind === 'unregistered' && !isInUse(domain)),
-    ending_domains: filterDomains(
+    expiring_domains: filterDomains(
       (state) =>
         state.kind === 'registered' &&
         state.expiresAt !== undefined &&
         state.expiresAt.getTime() < expiresBefore,
     ),
-    unfit_ds:
+    mismatched_ds:
       answeringServers.length === 0 || answeringServers.some(({ ds }) => ds === 'unknown')
         ? createUnknownFact('not_published')
         : createFact(answeringServers.filter(({ ds }) => ds === 'mismatch').map(({ host }) => host)),

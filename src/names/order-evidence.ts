@@ -212,9 +212,9 @@ function assessRenewal(
   const expiresAt = record.expiresAt.toISOString();
   if (before === undefined) return { hint: { code: 'expiry_seen', expiresAt } };
   const oldExpiry = new Date(before);
-  if (isSameDay(record.expiresAt, oldExpiry)) return { hint: { code: 'expiry_unmoved', expiresAt } };
+  if (isSameDay(record.expiresAt, oldExpiry)) return { hint: { code: 'expiry_unchanged', expiresAt } };
   const dates = { expiresAt, before };
-  const hint = { code: 'expiry_moved', ...dates } as const;
+  const hint = { code: 'expiry_changed', ...dates } as const;
   const isPeriodAdded = years !== undefined && isSameDay(record.expiresAt, addYears(oldExpiry, years));
   if (!isPeriodAdded) return { hint };
   // Registries renew names automatically when they expire.

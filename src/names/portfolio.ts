@@ -47,7 +47,7 @@ export const MAX_IMPORTED_NAMES = 20_000;
 const TAG = /^[\p{L}\p{M}\p{Nd}][\p{L}\p{M}\p{Nd}_.-]*$/u;
 
 export type TagIssue =
-  | { readonly code: 'not_a_tag' | 'long_tag' | 'reserved_tag'; readonly tag: string }
+  | { readonly code: 'invalid_tag' | 'tag_too_long' | 'reserved_tag'; readonly tag: string }
   | { readonly code: 'too_many_tags' };
 
 /** Accepts tags separated by commas, semicolons, line breaks or `#`. Spaces inside a tag become hyphens. */
@@ -63,8 +63,8 @@ export function parseTags(
   const tags = sortTags(entered);
   const issues = tags.flatMap((tag): TagIssue[] => {
     if (tag === NONE) return [{ code: 'reserved_tag', tag }];
-    if (tag.length > MAX_TAG_LENGTH) return [{ code: 'long_tag', tag }];
-    return TAG.test(tag) ? [] : [{ code: 'not_a_tag', tag }];
+    if (tag.length > MAX_TAG_LENGTH) return [{ code: 'tag_too_long', tag }];
+    return TAG.test(tag) ? [] : [{ code: 'invalid_tag', tag }];
   });
   if (tags.length > MAX_TAGS) issues.push({ code: 'too_many_tags' });
   return issues.length > 0 ? { ok: false, issues } : { ok: true, tags };

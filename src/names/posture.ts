@@ -121,7 +121,7 @@ const MAX_AGE_MS: Readonly<Record<LookupPart, number>> = {
 const FINDING_BY_FAULT: Readonly<Record<DelegationFaultCode, FindingCode>> = {
   registrable: 'nameserver_registrable',
   all_lame: 'all_lame',
-  unfit_ds: 'dnssec_broken',
+  mismatched_ds: 'dnssec_broken',
   lame: 'lame',
   no_address: 'lame',
   ending: 'nameserver_expiring',

@@ -27,9 +27,9 @@ const MAX_NAMESERVERS = 13;
 
 /** `host`: the issue with a nameserver. */
 export type PresetIssue =
-  | 'no_name'
-  | 'long_name'
-  | 'nothing_given'
+  | 'missing_name'
+  | 'name_too_long'
+  | 'all_fields_empty'
   | 'not_an_id'
   | 'too_many'
   | { readonly host: ZoneIssue };
@@ -41,15 +41,15 @@ export type PresetResult =
 export function parsePreset(input: PresetContent): PresetResult {
   const issues: Record<string, PresetIssue> = {};
   const name = input.name.replace(/\s+/g, ' ').trim();
-  if (name === '') issues['preset_name'] = 'no_name';
-  else if (name.length > MAX_NAME_LENGTH) issues['preset_name'] = 'long_name';
+  if (name === '') issues['preset_name'] = 'missing_name';
+  else if (name.length > MAX_NAME_LENGTH) issues['preset_name'] = 'name_too_long';
   const fieldNames = PRESET_FIELDS[input.kind];
   const filledFields = fieldNames.flatMap((field) => {
     const text = input.fields[field]?.trim() ?? '';
     return text === '' ? [] : [[field, text] as const];
   });
   const [firstField = ''] = fieldNames;
-  if (filledFields.length === 0) issues[firstField] = 'nothing_given';
+  if (filledFields.length === 0) issues[firstField] = 'all_fields_empty';
   const fields: Record<string, string> = {};
   for (const [field, text] of filledFields) {
     const parsed = input.kind === 'contacts' ? parseContactId(text) : parseHosts(text);

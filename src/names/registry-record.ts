@@ -56,7 +56,7 @@ const redactionSchema = z.object({
 export const RECORD_PROBLEMS = [
   ...RDAP_PROBLEMS,
   'not_a_domain',
-  'other_name',
+  'name_mismatch',
   /** The registry publishes no dates. */
   'no_expiration',
   /** The detail is the date as received. */
@@ -115,7 +115,7 @@ export function parseRegistryAnswer(
   const record = domainObjectSchema.safeParse(answer.body).data;
   if (record === undefined) return createFailedLookup(name, at, { code: 'not_a_domain' });
   if (toAsciiName(record.ldhName ?? record.unicodeName ?? '') !== name)
-    return createFailedLookup(name, at, { code: 'other_name' });
+    return createFailedLookup(name, at, { code: 'name_mismatch' });
   const facts = { ...readFacts(record), transport: createFact([answer.secure ? 'https' : 'http']) };
   const hasExactDates = parseMembers(eventSchema, record.events).every(
     ({ eventDate }) => readRecordDate(eventDate)?.isExact !== false,

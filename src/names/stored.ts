@@ -45,8 +45,8 @@ export const storedKnownChangesSchema: z.ZodType<KnownChange[]> = z.array(
 export const storedValuesSchema: z.ZodType<SeenValues> = z.partialRecord(factNameSchema, valueSchema);
 
 export const storedTrustSchema: z.ZodType<TrustedRecord> = z
-  .object({ registrar: z.string().optional(), at: dateSchema, transferKnownAt: dateSchema.optional() })
-  .transform(({ registrar, at, transferKnownAt }) => ({ registrar, at, transferKnownAt }));
+  .object({ registrar: z.string().optional(), at: dateSchema, transferExpectedAt: dateSchema.optional() })
+  .transform(({ registrar, at, transferExpectedAt }) => ({ registrar, at, transferExpectedAt }));
 
 export const storedWhoisSchema: z.ZodType<LastWhoisAnswer> = z
   .object({ at: dateSchema, registeredAt: dateSchema.optional(), registrar: z.string().optional() })
@@ -63,11 +63,11 @@ export const storedUnreliableDateReasonSchema: z.ZodType<UnreliableDateReason> =
     z.object({
       code: z.literal('distrusted'),
       distrust: z.discriminatedUnion('code', [
-        z.object({ code: z.literal('another_registrar'), before: z.string(), now: z.string() }),
-        z.object({ code: z.literal('registrar_unseen'), before: z.string() }),
+        z.object({ code: z.literal('registrar_changed'), before: z.string(), now: z.string() }),
+        z.object({ code: z.literal('registrar_missing'), before: z.string() }),
         z.object({ code: z.literal('transferred'), at: dateSchema }),
       ]),
-      movedTo: dateSchema,
+      newDate: dateSchema,
     }),
     z.object({ code: z.literal('renewal_not_shown'), shown: dateSchema }),
   ],

@@ -15,13 +15,13 @@ export interface TrustedRecord {
   /** When the last trusted record was fetched. */
   readonly at: Date;
   /** When the team requested or confirmed a transfer, so that the new registrar is trusted. */
-  readonly transferKnownAt: Date | undefined;
+  readonly transferExpectedAt: Date | undefined;
 }
 
 export type Distrust =
-  | { readonly code: 'another_registrar'; readonly before: string; readonly now: string }
+  | { readonly code: 'registrar_changed'; readonly before: string; readonly now: string }
   /** The record no longer names the registrar. */
-  | { readonly code: 'registrar_unseen'; readonly before: string }
+  | { readonly code: 'registrar_missing'; readonly before: string }
   | { readonly code: 'transferred'; readonly at: Date };
 
 /** A transfer completes or fails within this time. */
@@ -39,9 +39,9 @@ export function findDistrust(
   const { registrar: before } = trusted;
   const { registrar, transferredAt } = record;
   if (isTransferKnown(trusted, now)) return undefined;
-  if (before !== undefined && registrar === undefined) return { code: 'registrar_unseen', before };
+  if (before !== undefined && registrar === undefined) return { code: 'registrar_missing', before };
   if (before !== undefined && registrar !== undefined && !isSameRegistrarName(before, registrar)) {
-    return { code: 'another_registrar', before, now: registrar };
+    return { code: 'registrar_changed', before, now: registrar };
   }
   return transferredAt !== undefined && transferredAt > trusted.at
     ? { code: 'transferred', at: transferredAt }
@@ -72,7 +72,7 @@ export function updateTrust(
   now: Date,
 ): TrustedRecord {
   const { registrar = trusted?.registrar } = record;
-  const knownAt = trusted?.transferKnownAt;
+  const knownAt = trusted?.transferExpectedAt;
   const isSame = mayBeSameRegistrar(trusted?.registrar, registrar);
   const hasTransferCompleted =
     !isSame || (knownAt !== undefined && (record.transferredAt?.getTime() ?? 0) >= knownAt.getTime());
@@ -80,10 +80,10 @@ export function updateTrust(
   return {
     registrar,
     at: now,
-    transferKnownAt: hasTransferCompleted || hasTransferExpired ? undefined : knownAt,
+    transferExpectedAt: hasTransferCompleted || hasTransferExpired ? undefined : knownAt,
   };
 }
 
-function isTransferKnown({ transferKnownAt }: TrustedRecord, now: Date): boolean {
-  return transferKnownAt !== undefined && now.getTime() - transferKnownAt.getTime() <= MAX_TRANSFER_MS;
+function isTransferKnown({ transferExpectedAt }: TrustedRecord, now: Date): boolean {
+  return transferExpectedAt !== undefined && now.getTime() - transferExpectedAt.getTime() <= MAX_TRANSFER_MS;
 }

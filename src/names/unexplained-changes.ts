@@ -90,12 +90,12 @@ export interface UnexplainedChange {
 /** Why an order doesn't explain a change. */
 export const RULED_OUT_REASONS = [
   'refused',
-  'other_task',
+  'task_mismatch',
   'sent_later',
   /** Sent so long ago that it no longer has effects. */
   'too_old',
   /** It requested something else, such as different nameservers. */
-  'other_content',
+  'content_mismatch',
   /** It already explains another change of this kind. */
   'used',
 ] as const;
@@ -383,12 +383,12 @@ function canExplain(order: NameOrder, change: NameChange): boolean {
 /** @returns why the order can't have caused the change; undefined if it can */
 function findRuledOutReason(order: NameOrder, change: NameChange): RuledOutOrder['reason'] | undefined {
   const windowMs = EXPLANATION_WINDOWS_MS[order.task][change.kind];
-  if (windowMs === undefined) return 'other_task';
+  if (windowMs === undefined) return 'task_mismatch';
   if (order.state === 'refused') return 'refused';
   const sentAt = order.sentAt.getTime();
   if (sentAt > change.afterFirstSeenAt.getTime() + MAX_CLOCK_SKEW_MS) return 'sent_later';
   if (sentAt + windowMs < change.beforeLastSeenAt.getTime()) return 'too_old';
-  return matchesOrder(order, change) ? undefined : 'other_content';
+  return matchesOrder(order, change) ? undefined : 'content_mismatch';
 }
 
 /** Lists why each order doesn't explain a change. A matching order already explains another change. */

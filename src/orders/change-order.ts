@@ -94,7 +94,7 @@ function toConflictRefusal({
   holdReason,
   sendingDifferences,
 }: Extract<CommitOutcome, { readonly ok: false }>): Refusal | undefined {
-  if (conflictingOrderId !== undefined) return { code: 'open_already', orderId: conflictingOrderId };
+  if (conflictingOrderId !== undefined) return { code: 'already_open', orderId: conflictingOrderId };
   if (holdReason !== undefined) return { code: 'mandate_held', holdReason };
   if (logDifference !== undefined) return { code: 'log_differs' };
   if (sendingDifferences !== undefined) return { code: 'not_signed', differences: sendingDifferences };

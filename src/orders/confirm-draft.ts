@@ -7,7 +7,7 @@ import { getChosenTime, type Order } from './order.ts';
 import { type BudgetUse, computeBudgetUse, computeCost, pickBudgetedItems } from './order-budget.ts';
 import type { Refusal } from './refusal.ts';
 
-const DRAFT_GONE: Refusal = { code: 'draft_forgotten' };
+const DRAFT_GONE: Refusal = { code: 'draft_deleted' };
 
 /** Deletes a draft, which only its requester has seen. @returns undefined if it was deleted */
 export async function discardDraft(
@@ -26,7 +26,7 @@ export async function discardDraft(
 export type ConfirmOutcome =
   | { readonly kind: 'confirmed'; readonly order: Order }
   | { readonly kind: 'refused'; readonly refusal: Refusal }
-  | { readonly kind: 'open_already'; readonly order: Order };
+  | { readonly kind: 'already_open'; readonly order: Order };
 
 interface ConfirmationContext {
   readonly evaluated: EvaluatedOrder;
@@ -93,9 +93,9 @@ export async function confirmOrder(
   if (outcome.ok) return { kind: 'confirmed', order: outcome.order };
   const { refusal } = outcome;
   if (refusal.code === 'no_such_order') return { kind: 'refused', refusal: DRAFT_GONE };
-  if (refusal.code !== 'open_already') return { kind: 'refused', refusal };
+  if (refusal.code !== 'already_open') return { kind: 'refused', refusal };
   const openOrder = await deps.store.load(refusal.orderId, 'system');
   return openOrder === undefined
     ? confirmOrder(deps, orderId, userId)
-    : { kind: 'open_already', order: openOrder };
+    : { kind: 'already_open', order: openOrder };
 }

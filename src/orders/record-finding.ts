@@ -35,9 +35,9 @@ const hintSchemas = [
   }),
   /** The expiry date before the request is unknown. */
   z.object({ code: z.literal('expiry_seen'), expiresAt: timestamp, overHttp }),
-  z.object({ code: z.literal('expiry_unmoved'), expiresAt: timestamp, overHttp }),
+  z.object({ code: z.literal('expiry_unchanged'), expiresAt: timestamp, overHttp }),
   z.object({
-    code: z.literal('expiry_moved'),
+    code: z.literal('expiry_changed'),
     expiresAt: timestamp,
     before: timestamp,
     /** Another possible cause of the new date. */

@@ -22,7 +22,7 @@ export type ApproverRight =
   | 'undo'
   | 'end_mandate'
   /** To confirm or discard a change of a name's protected fields. */
-  | 'confirm_facts';
+  | 'confirm_protected_change';
 
 export type Refusal =
   /** The id of a deleted draft, or a typo. */
@@ -30,12 +30,12 @@ export type Refusal =
   | { readonly code: 'wrong_state'; readonly action: OrderEvent['type']; readonly state: OrderState }
   /** An automatic change has nothing to do. Not shown to people. */
   | { readonly code: 'not_due' }
-  | { readonly code: 'draft_forgotten' }
-  | { readonly code: 'open_already'; readonly orderId: string }
+  | { readonly code: 'draft_deleted' }
+  | { readonly code: 'already_open'; readonly orderId: string }
   | { readonly code: 'order_expired' }
   | { readonly code: 'send_at'; readonly issue: ScheduleIssue }
   | { readonly code: 'send_at_after_expiry'; readonly expiresAt: Date }
-  | { readonly code: 'approved_already' }
+  | { readonly code: 'already_approved' }
   /** A rule requires a signature, not a click. */
   | { readonly code: 'signature_needed' }
   /** When sending: according to the log, the item was sent before or has ended. */
@@ -47,7 +47,7 @@ export type Refusal =
   /** Only an admin's consent to exceed the budgets is missing. */
   | { readonly code: 'over_budget'; readonly exceeded: readonly BudgetOverrun[] }
   /** An admin approved before the card showed the excess. */
-  | { readonly code: 'excess_unseen'; readonly exceeded: readonly BudgetOverrun[] }
+  | { readonly code: 'excess_not_shown'; readonly exceeded: readonly BudgetOverrun[] }
   | { readonly code: 'own_order'; readonly isApprover: boolean }
   | {
       readonly code: 'not_an_approver';
@@ -59,12 +59,12 @@ export type Refusal =
   /** The absent approver or another stand-in has approved. */
   | { readonly code: 'stand_in_not_needed' }
   | { readonly code: 'not_an_admin'; readonly action: 'break_glass' | 'sign_off' }
-  | { readonly code: 'own_emergency' }
+  | { readonly code: 'emergency_on_own_order' }
   /** A rule that requires approval doesn't allow break glass. */
   | { readonly code: 'break_glass_not_allowed' }
   | { readonly code: 'reason_missing' }
   | { readonly code: 'nothing_to_sign_off' }
-  | { readonly code: 'signed_off_already'; readonly by: string }
+  | { readonly code: 'already_signed_off'; readonly by: string }
   /** Admins can't sign off their own emergency approval. */
   | { readonly code: 'own_emergency_approval' }
   /** Requesters can't sign off an emergency approval of their own order. */
@@ -83,35 +83,35 @@ export type Refusal =
   /** An order that this one retries was, or may have been, carried out. */
   | { readonly code: 'earlier_order'; readonly finding: EarlierFinding }
   | { readonly code: 'not_failed'; readonly state: OrderState }
-  | { readonly code: 'retry_over'; readonly days: number }
+  | { readonly code: 'retry_expired'; readonly days: number }
   /** The order didn't change any nameservers, or set the same ones as before. */
   | { readonly code: 'nothing_to_undo' }
-  | { readonly code: 'undo_over'; readonly hours: number }
+  | { readonly code: 'undo_expired'; readonly hours: number }
   /** The previous nameservers are unknown. */
-  | { readonly code: 'undo_unknown' }
-  | { readonly code: 'retry_unanswered' }
-  | { readonly code: 'retry_done_since' }
+  | { readonly code: 'previous_nameservers_unknown' }
+  | { readonly code: 'retry_outcome_unknown' }
+  | { readonly code: 'retry_already_done' }
   | { readonly code: 'retry_account_gone' }
   /** The secret part of the order, or of its answer, belongs to another person. */
   | { readonly code: 'secret_input_of'; readonly ownerId: string }
   | { readonly code: 'secret_answer_of'; readonly ownerId: string }
-  | { readonly code: 'stop_unapproved' }
+  | { readonly code: 'not_approved_yet' }
   /** A paused order lacks approvals under the current rules. */
   | { readonly code: 'approvals_missing'; readonly requirements: ApprovalProgress['requirements'] }
   /** A bulk order is running again, or has ended. */
   | { readonly code: 'not_paused' }
   /** Retrying a bulk order takes a new file. */
   | { readonly code: 'retry_bulk' }
-  | { readonly code: 'nothing_waits'; readonly state: OrderState }
-  | { readonly code: 'sent_already' }
+  | { readonly code: 'nothing_to_stop'; readonly state: OrderState }
+  | { readonly code: 'already_sent' }
   | { readonly code: 'not_in_force' }
   /** The mandate now holds the order. Not shown to people. */
   | { readonly code: 'mandate_held'; readonly holdReason: HoldReason }
   | { readonly code: 'outcome_known' }
   | { readonly code: 'nothing_to_reveal' }
-  | { readonly code: 'reveal_over' }
-  | { readonly code: 'reveal_key_missing' }
-  | { readonly code: 'reveal_unopened' };
+  | { readonly code: 'secret_expired' }
+  | { readonly code: 'secret_key_missing' }
+  | { readonly code: 'secret_undecryptable' };
 
 /** A name that can't be retried, because an earlier order has carried out the task, or still may. */
 export interface EarlierFinding {

@@ -9,7 +9,7 @@ export type RequestOutcome =
   | { readonly kind: 'not_linked' }
   | RejectedRequest
   | { readonly kind: 'refused'; readonly refusal: Refusal }
-  | { readonly kind: 'open_already'; readonly order: Order };
+  | { readonly kind: 'already_open'; readonly order: Order };
 
 /** Loads, decides and saves a request. Starts over if a budget or a conflicting order has changed meanwhile. */
 export async function requestOrder(context: OrdersContext, request: OrderRequest): Promise<RequestOutcome> {
@@ -37,6 +37,6 @@ export async function requestOrder(context: OrdersContext, request: OrderRequest
     if (conflicting?.deliveryId === request.deliveryId) return { kind: 'accepted', order: conflicting };
     // An order that was closed meanwhile no longer conflicts.
     if (conflicting !== undefined && isOpen(conflicting.state))
-      return { kind: 'open_already', order: conflicting };
+      return { kind: 'already_open', order: conflicting };
   }
 }

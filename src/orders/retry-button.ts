@@ -102,7 +102,7 @@ async function checkRetryable(deps: OrdersContext, order: Order): Promise<Refusa
   if (!isRetryExpired(order, deps.now())) return undefined;
   // The card still has the button from before the deadline. An update removes it.
   await deps.store.requestNotification(order.id, deps.now());
-  return { code: 'retry_over', days: RETRY_DAYS };
+  return { code: 'retry_expired', days: RETRY_DAYS };
 }
 
 /** The failed names, except those for which an earlier order turned out to be carried out. */
@@ -120,7 +120,7 @@ export function decideNamesToRetry(
 /** Why no name of a failed order can be retried. A request without an answer proves nothing. */
 function explainNothingToRetry({ items }: Order): Refusal {
   const isUnanswered = items.some(({ result }) => result?.lateOutcome === 'UNKNOWN');
-  return { code: isUnanswered ? 'retry_unanswered' : 'retry_done_since' };
+  return { code: isUnanswered ? 'retry_outcome_unknown' : 'retry_already_done' };
 }
 
 function findRows(order: Order, names: readonly string[]): BulkRow[] {

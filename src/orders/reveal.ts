@@ -33,7 +33,7 @@ export async function revealSecret(
   const item = order.items.find((candidate) => candidate.result?.hasSecret === true);
   const sealed = item && (await deps.store.takeRevealableSecret(orderId, item.n, deps.now()));
   if (item === undefined || sealed === undefined) return refuse({ code: 'nothing_to_reveal' });
-  if (sealed === 'gone') return refuse({ code: 'reveal_over' });
+  if (sealed === 'gone') return refuse({ code: 'secret_expired' });
   const restore = () => deps.store.restoreRevealableSecret(orderId, item.n, sealed);
   try {
     return {
@@ -49,7 +49,7 @@ export async function revealSecret(
     return {
       kind: 'refused',
       err: error,
-      refusal: { code: error instanceof UnknownKeyError ? 'reveal_key_missing' : 'reveal_unopened' },
+      refusal: { code: error instanceof UnknownKeyError ? 'secret_key_missing' : 'secret_undecryptable' },
     };
   }
 }

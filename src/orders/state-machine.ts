@@ -125,7 +125,7 @@ function applyApproved(order: Order, event: EventOf<'approved'>, now: Date): Tra
   const agreesToExcess =
     admins.includes(event.by) && !isExcessApproved(exceeded, previous?.agreedExcess ?? []);
   if (previous !== undefined && !isFullyApproved && !agreesToExcess && event.isRenewed !== true) {
-    return refuse(hasEnoughApprovals ? { code: 'over_budget', exceeded } : { code: 'approved_already' });
+    return refuse(hasEnoughApprovals ? { code: 'over_budget', exceeded } : { code: 'already_approved' });
   }
   if (isPaused(order) && isFullyApproved) return undefined;
   const logData = {
@@ -206,7 +206,7 @@ function applyEmergencyApproved(
 ): Transition | undefined {
   const { type, by, agreedExcess: _, exceeded, price, isImpactUnknown, ...details } = event;
   if (hasExpired(order, now)) return EXPIRED_REFUSAL;
-  if (isRequester(order, by)) return refuse({ code: 'own_emergency' });
+  if (isRequester(order, by)) return refuse({ code: 'emergency_on_own_order' });
   const logData = {
     statement: order.statementHash,
     ...details,
@@ -697,7 +697,7 @@ function applyDelegationSeen(
 function applySignedOff(order: Order, { type, by }: EventOf<'signed_off'>, now: Date): Transition {
   const { emergencyApprovedBy, signedOffBy } = order;
   if (emergencyApprovedBy === undefined) return refuse({ code: 'nothing_to_sign_off' });
-  if (signedOffBy !== undefined) return refuse({ code: 'signed_off_already', by: signedOffBy });
+  if (signedOffBy !== undefined) return refuse({ code: 'already_signed_off', by: signedOffBy });
   if (emergencyApprovedBy === by) return refuse({ code: 'own_emergency_approval' });
   if (isRequester(order, by)) return refuse({ code: 'own_order_to_sign_off' });
   return applyChanges(order, now, { kind: type, actor: by, emergencyApprovedBy }, { signedOffBy: by });

@@ -17,9 +17,9 @@ function decideStop(order: Order, rights: ApproverRights | undefined, userId: st
   const { state } = order;
   const refusal = rights && checkApprover(rights, userId, 'stop');
   if (refusal !== undefined) return { refusal };
-  if (state === 'DRAFT' || state === 'PENDING') return { refusal: { code: 'stop_unapproved' } };
-  if (isFinal(state) || state === 'UNKNOWN') return { refusal: { code: 'nothing_waits', state } };
-  if (findWaitingItems(order).length === 0) return { refusal: { code: 'sent_already' } };
+  if (state === 'DRAFT' || state === 'PENDING') return { refusal: { code: 'not_approved_yet' } };
+  if (isFinal(state) || state === 'UNKNOWN') return { refusal: { code: 'nothing_to_stop', state } };
+  if (findWaitingItems(order).length === 0) return { refusal: { code: 'already_sent' } };
   return { event: { type: 'stopped', by: userId, summary: { code: 'stopped' } } };
 }
 

@@ -164,7 +164,7 @@ const renew = defineOrderTask({
     activityLabel: 'Renewals',
     isAlwaysChargeable: true,
     hasPremiumPrices: true,
-    notes: () => [{ code: 'period_taken_for_years' }],
+    notes: () => [{ code: 'period_assumed_in_years' }],
   },
   nameField: 'names',
   input: z.object({
@@ -229,7 +229,7 @@ const deleteDomain = defineOrderTask({
     notes: ({ lifecycle }) => [
       { code: 'website_and_mail_stop' },
       lifecycle && {
-        code: 'restorable_then_free',
+        code: 'restorable_then_available',
         restorableDays: lifecycle.redemptionDays,
         pendingDeleteDays: lifecycle.pendingDeleteDays,
       },
@@ -287,7 +287,7 @@ const authcode = defineOrderTask({
   zoneTask: {
     profileKey: undefined,
     activityLabel: 'Getting auth codes',
-    notes: () => [{ code: 'auth_code_gives_name_away' }],
+    notes: () => [{ code: 'auth_code_allows_transfer' }],
   },
   input: singleNameSchema,
   toWire: (input) => input,

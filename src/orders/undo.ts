@@ -38,11 +38,11 @@ export async function undoOrder(deps: OrdersContext, request: UndoRequest): Prom
   if (deadline <= deps.now()) {
     // The card still has the button from before the deadline. An update removes it.
     await deps.store.requestNotification(order.id, deps.now());
-    return refuse({ code: 'undo_over', hours: UNDO_HOURS });
+    return refuse({ code: 'undo_expired', hours: UNDO_HOURS });
   }
   const previous = await request.findPreviousNameServers(order);
   if (previous.kind === 'same') return refuse({ code: 'nothing_to_undo' });
-  if (previous.kind === 'unknown') return refuse({ code: 'undo_unknown' });
+  if (previous.kind === 'unknown') return refuse({ code: 'previous_nameservers_unknown' });
   const account = await deps.findAccount(order.account.id);
   if (account === undefined) return refuse({ code: 'retry_account_gone' });
   return requestOrder(deps, {

@@ -47,23 +47,23 @@ export type PolicyIssueCode =
   | 'not_text'
   | 'unknown_field'
   | 'missing'
-  | 'one_value_only'
+  | 'multiple_values'
   | 'too_many_items'
   | 'name_too_long'
   | 'name_taken'
-  | 'unreadable_name'
+  | 'invalid_name'
   | 'unknown_task'
   | 'unreadable_pattern'
   | 'not_an_id'
   | AmountIssue
   | 'unknown_decision'
   | 'not_for_this_decision'
-  | 'not_a_count'
+  | 'invalid_count'
   | 'more_than_approvers'
   | 'not_a_duration'
   | 'not_before_ttl'
   | 'not_true_or_false'
-  | 'not_with_signed';
+  | 'conflicts_with_signed';
 
 export interface PolicyIssue {
   readonly code: PolicyIssueCode;
@@ -194,7 +194,8 @@ class RuleReader {
   #readText(field: RuleField): string | undefined {
     const value = this.#fields[field];
     const [first, ...others] = value === undefined || typeof value === 'string' ? [value] : value;
-    if (others.length > 0) this.report(field, 'one_value_only', [first, ...others].join(', '), [first ?? '']);
+    if (others.length > 0)
+      this.report(field, 'multiple_values', [first, ...others].join(', '), [first ?? '']);
     const text = first?.trim();
     return text === '' ? undefined : text;
   }
@@ -240,7 +241,7 @@ class RuleReader {
   #readName(): string {
     const name = this.#readText('rule_name');
     if (name === undefined) this.report('rule_name', 'missing', undefined, ['transfers of the brand']);
-    else if (/[\p{C}\p{Zl}\p{Zp}]/u.test(name)) this.report('rule_name', 'unreadable_name', undefined, []);
+    else if (/[\p{C}\p{Zl}\p{Zp}]/u.test(name)) this.report('rule_name', 'invalid_name', undefined, []);
     else if ([...name].length > MAX_NAME_LENGTH) {
       this.report('rule_name', 'name_too_long', String([...name].length), [String(MAX_NAME_LENGTH)]);
     }
@@ -277,7 +278,7 @@ class RuleReader {
     if (text === undefined) return 1;
     const needed = /^\d{1,3}$/.test(text) ? Number(text) : 0;
     if (needed >= 1 && needed <= MAX_NEEDED) return needed;
-    this.report('needed', 'not_a_count', text, ['1', String(MAX_NEEDED)]);
+    this.report('needed', 'invalid_count', text, ['1', String(MAX_NEEDED)]);
     return 1;
   }
 
@@ -301,7 +302,7 @@ class RuleReader {
   #checkApprovalFields(rule: PolicyRule) {
     const { needed, ttlMs, remindAfterMs, escalateAfterMs, breakGlass, signed } = rule;
     const { approvers } = mergeApprovers(rule.approvers, rule.silent);
-    if (breakGlass && signed) this.report('break_glass', 'not_with_signed', 'true', ['false']);
+    if (breakGlass && signed) this.report('break_glass', 'conflicts_with_signed', 'true', ['false']);
     const { length: approverCount } = approvers;
     if (approverCount > 0 && needed > approverCount && !approvers.some(isGroup)) {
       this.report('needed', 'more_than_approvers', String(needed), [String(approverCount)]);

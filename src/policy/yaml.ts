@@ -23,10 +23,10 @@ export type YamlIssueCode =
   | 'alias'
   | 'tag'
   | 'directive'
-  | 'several_documents'
+  | 'multiple_documents'
   | 'duplicate_field'
-  | 'unreadable_key'
-  | 'not_yaml';
+  | 'invalid_key'
+  | 'invalid_yaml';
 
 export type YamlIssue =
   | ({ readonly line: number } & PolicyIssue)
@@ -52,7 +52,7 @@ export function parsePolicyYaml(text: string, vocabulary: PolicyVocabulary): Par
   });
   const [error] = document.errors;
   if (error !== undefined) {
-    const code = error.code === 'MULTIPLE_DOCS' ? 'several_documents' : 'not_yaml';
+    const code = error.code === 'MULTIPLE_DOCS' ? 'multiple_documents' : 'invalid_yaml';
     return { ok: false, issues: [{ line: getLine(error.pos[0]), code, given: undefined }] };
   }
   const { invalidKey, duplicateKeys } = findKeyIssues(document, getLine);
@@ -121,7 +121,7 @@ function findKeyIssues(document: Document.Parsed, getLine: GetLine) {
         const line = getLine(findStart(key) ?? 0);
         // Objects can't have keys that aren't text, and `__proto__` would set the prototype.
         if (!isScalar(key) || key.value === '__proto__') {
-          invalidKey ??= { line, code: 'unreadable_key', given: undefined };
+          invalidKey ??= { line, code: 'invalid_key', given: undefined };
           continue;
         }
         const field = String(key.value);

@@ -145,7 +145,7 @@ export function createMandateStore(
       } catch (error) {
         if (!isUniqueViolation(error)) throw error;
         const orderId = await findOpenOrderId(database, order);
-        return orderId === undefined ? { kind: 'taken' } : { kind: 'open_already', orderId };
+        return orderId === undefined ? { kind: 'taken' } : { kind: 'already_open', orderId };
       }
     },
 

@@ -25,10 +25,10 @@ export type TaskNote =
         | 'contacts_need_email'
         | 'transfer_renews'
         | 'auth_code_needed'
-        | 'period_taken_for_years'
+        | 'period_assumed_in_years'
         | 'website_and_mail_stop'
         | 'replaces_nameservers'
-        | 'auth_code_gives_name_away'
+        | 'auth_code_allows_transfer'
         | 'new_owner_not_sent'
         | 'registrants_notified'
         | 'charge_assumed'
@@ -44,7 +44,7 @@ export type TaskNote =
       readonly days: number;
     }
   | {
-      readonly code: 'restorable_then_free';
+      readonly code: 'restorable_then_available';
       readonly restorableDays: number;
       readonly pendingDeleteDays: number;
     };

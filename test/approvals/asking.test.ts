@@ -114,7 +114,7 @@ describe('asking', () => {
     expect(accepted).toHaveLength(1);
     for (const outcome of outcomes) {
       if (outcome.kind === 'accepted') continue;
-      if (outcome.kind !== 'open_already') throw new Error(`${outcome.kind} in place of the open order`);
+      if (outcome.kind !== 'already_open') throw new Error(`${outcome.kind} in place of the open order`);
       expect(outcome.order.id).toBe(accepted[0]?.id);
     }
   });
@@ -148,7 +148,7 @@ describe('confirming a draft', () => {
     const order = await draft();
     rig.pass(15 * MINUTE_MS);
     const late = await confirmOrder(rig.orders, order.id, 'U0ALICE');
-    expect(late).toMatchObject({ kind: 'refused', refusal: { code: 'draft_forgotten' } });
+    expect(late).toMatchObject({ kind: 'refused', refusal: { code: 'draft_deleted' } });
     await rig.recover();
     expect(await rig.orders.store.load(order.id, 'system'), 'it is forgotten').toBeUndefined();
     expect(await confirmOrder(rig.orders, order.id, 'U0ALICE')).toEqual(late);
@@ -161,7 +161,7 @@ describe('confirming a draft', () => {
     const outcomes = await Promise.all(
       [first, second].map(({ id }) => confirmOrder(rig.orders, id, 'U0ALICE')),
     );
-    expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['confirmed', 'open_already']);
+    expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['confirmed', 'already_open']);
     await rig.runDue();
     expect(rig.service.received).toHaveLength(1);
   });

@@ -92,7 +92,7 @@ describe('approving alone', () => {
       compareBudgets: async () => ({ shares: [], exceeded, reservation }),
     };
     const press = () => approveInEmergency({ ...deps, ...budgets }, order.id, 'U0ADA', 'Now');
-    expect(codeOf(await press()), 'before the card says so').toBe('excess_unseen');
+    expect(codeOf(await press()), 'before the card says so').toBe('excess_not_shown');
     await rig.messages.recordShownOverruns(order.id, exceeded);
     expect(codeOf(await press())).toBe('APPROVED');
     expect(reserved).toEqual([{ ...reservation, agreedExcess: exceeded }]);
@@ -131,7 +131,7 @@ describe('the review', () => {
     expect(codeOf(await signOff(deps, order.id, 'U0EVE'))).toBe('FAILED');
     expect(await openReviews()).toEqual([]);
     expect(await rig.read(order.id)).toMatchObject({ emergencyApprovedBy: 'U0ADA', signedOffBy: 'U0EVE' });
-    expect(codeOf(await signOff(deps, order.id, 'U0EVE'))).toBe('signed_off_already');
+    expect(codeOf(await signOff(deps, order.id, 'U0EVE'))).toBe('already_signed_off');
   });
 
   test('doesn’t affect an order in execution', async () => {

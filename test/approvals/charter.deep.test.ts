@@ -347,7 +347,7 @@ test('an order with a signed and an unsigned requirement takes each from its app
     refusal: { code: 'signature_needed' },
   });
   expect(await s.click(order.id, 'U0MALLORY'), 'no passkey of hers counts').toMatchObject({ ok: true });
-  expect(await s.click(order.id, 'U0MALLORY')).toMatchObject({ refusal: { code: 'approved_already' } });
+  expect(await s.click(order.id, 'U0MALLORY')).toMatchObject({ refusal: { code: 'already_approved' } });
   expect((await s.rig.read(order.id)).state).toBe('PENDING');
   await s.sign(order.id, s.people.bob);
   expect((await s.rig.read(order.id)).state).toBe('APPROVED');

@@ -162,7 +162,7 @@ describe('an approval', () => {
     [
       'was not shown to the admin',
       { click: ADA, admins: new Set(['U0ADA']) },
-      refused('excess_unseen', { exceeded: OVER }),
+      refused('excess_not_shown', { exceeded: OVER }),
     ],
     [
       'is no admin’s own to agree to',
@@ -425,7 +425,7 @@ describe('an approval with break glass', () => {
     ['by nobody else', { emergency: { ...EMERGENCY, isAdmin: false } }, refused('not_an_admin')],
     ['without what was read of the admin', { emergency: undefined }, refused('not_an_admin')],
     ['of an order that waits for nobody', { order: { state: 'DENIED' } }, refused('wrong_state')],
-    ['of what the admin asked for', { click: { userId: 'U0ALICE' } }, refused('own_emergency')],
+    ['of what the admin asked for', { click: { userId: 'U0ALICE' } }, refused('emergency_on_own_order')],
     [
       'that no rule allows',
       { order: { requirements: newDemand(['cafe.rest']) } },
@@ -435,7 +435,7 @@ describe('an approval with break glass', () => {
     [
       'over a budget that the card did not show',
       { ...OVER_BUDGET, admins: new Set(['U0ADA']) },
-      refused('excess_unseen'),
+      refused('excess_not_shown'),
     ],
     [
       'over a budget that the card showed',

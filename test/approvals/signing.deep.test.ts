@@ -48,7 +48,7 @@ test('a click doesn’t replace a signature, and one signature doesn’t count t
   });
   await s.sign(order.id, s.people.bob);
   expect(await s.click(order.id, 'U0CAROL')).toMatchObject({ refusal: { code: 'signature_needed' } });
-  expect(await s.sign(order.id, s.people.bob)).toMatchObject({ refusal: { code: 'approved_already' } });
+  expect(await s.sign(order.id, s.people.bob)).toMatchObject({ refusal: { code: 'already_approved' } });
   expect((await s.rig.read(order.id)).state).toBe('PENDING');
 });
 

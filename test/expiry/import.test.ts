@@ -104,7 +104,7 @@ describe('a pasted list', () => {
       { line: 4, name: 'cafe.rest' },
       { line: 5, name: 'bar.rest' },
     ]);
-    expect(rejected).toEqual([{ line: 6, text: 'bar.rest,2028-03-01', issue: { code: 'other_date' } }]);
+    expect(rejected).toEqual([{ line: 6, text: 'bar.rest,2028-03-01', issue: { code: 'conflicting_date' } }]);
   });
 
   test('may have lines of one word that is no name', async () => {
@@ -213,8 +213,8 @@ describe('a table', () => {
     ['unknown headings alone', 'foo,bar\nold1.de,2030-01-01', { code: 'unknown_headings', line: 1 }],
     ['unknown headings below a comment', '# x\nfoo,bar\n', { code: 'unknown_headings', line: 2 }],
     ['a date of what it does not say', 'domain,date\nold1.de,2030-01-01', { code: 'unknown_headings' }],
-    ['no names', 'registrar,expires\nHoster,2030-01-01', { code: 'no_name_column', line: 1 }],
-    ['two expiry dates', 'name,expires,paid until\na.de,2030-01-01,2031-01-01', { code: 'repeated_column' }],
+    ['no names', 'registrar,expires\nHoster,2030-01-01', { code: 'missing_name_column', line: 1 }],
+    ['two expiry dates', 'name,expires,paid until\na.de,2030-01-01,2031-01-01', { code: 'duplicate_column' }],
     ['an open quote', 'name,expires\n"a.de,2030-01-01\nb.de,2030-01-01', { code: 'not_csv' }],
   ])('with %s is refused', async (_case, text, issue) => {
     expect(await refusalOf(text)).toMatchObject(issue);

@@ -117,8 +117,8 @@ describe('an answer is refused', () => {
   test.each<[name: WatchedDomain, by: string, code: string | undefined]>([
     [owned(20, { question }), 'U0CAROL', undefined],
     [owned(20, { question }), 'U0BOB', 'not_owner'],
-    [owned(20, { question: kept }), 'U0CAROL', 'kept_already'],
-    [owned(385, { question }), 'U0CAROL', 'question_over'],
+    [owned(20, { question: kept }), 'U0CAROL', 'already_kept'],
+    [owned(385, { question }), 'U0CAROL', 'question_closed'],
     [
       owned(20, { question, lapse: { ...lapse, confirmed: { by: 'U0BOB', at: NOW } } }),
       'U0CAROL',

@@ -20,7 +20,7 @@ describe('a contradictory response', () => {
     ],
     ['the success code of another task', 'brunch.rest', { code: 'S0502' }, /`S0502` The domain was renewed/],
   ])('with %s settles no charge, and is shown', async (_what, name, status, said) => {
-    t.service.faults.set({ kind: 'other_status', ...status, times: 1, match: { name } });
+    t.service.faults.set({ kind: 'changed_status', ...status, times: 1, match: { name } });
     const order = await approvedBy(t.bob, ask(t.workspace, t.alice, `/domain renew ${name}`));
     await order.ends('UNKNOWN');
     const card = textOf(order.card);
@@ -92,7 +92,7 @@ describe('everything in a response', () => {
   });
 
   test('a refusal’s details besides its status', async () => {
-    t.service.faults.set({ kind: 'other_status', type: 'NOTICE', times: 1, match: { name: 'chef.rest' } });
+    t.service.faults.set({ kind: 'changed_status', type: 'NOTICE', times: 1, match: { name: 'chef.rest' } });
     const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew chef.rest'));
     expect(textOf(await order.ends('SUCCEEDED'))).toContain('The domain was renewed. · *NOTICE*');
   });
@@ -113,7 +113,7 @@ describe('everything in a response', () => {
     ['that contradicts itself', 'dessert.rest', { type: 'ERROR' }],
     ['of another task', 'diner.rest', { code: 'S0502' }],
   ])('nor if the status is %s', async (_what, name, status) => {
-    t.service.faults.set({ kind: 'other_status', ...status, times: 1, match: { name } });
+    t.service.faults.set({ kind: 'changed_status', ...status, times: 1, match: { name } });
     const order = await ask(t.workspace, t.alice, `/domain authcode ${name}`);
     await order.ends('UNKNOWN');
     const code = t.service.state.domain(name, 4)?.authCode ?? '';

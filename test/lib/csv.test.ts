@@ -67,8 +67,8 @@ test.each<[string, string, object]>([
   ['columns', `a,b\n${'x,'.repeat(100)}x\n`, { line: 2, code: 'too_many_columns', limit: 100 }],
   ['rows', `a\n${'x\n'.repeat(5_001)}`, { line: 5_002, code: 'too_many_rows', limit: 5_000 }],
   ['rows, blank ones too', `a,b\n${',\n'.repeat(5_001)}`, { line: 5_002, code: 'too_many_rows' }],
-  ['characters of a cell', `a\n${'x'.repeat(10_001)}\n`, { line: 2, code: 'long_cell', limit: 10_000 }],
-  ['columns of one heading', 'Note,note\nx,y\n', { line: 1, code: 'repeated_column', column: 'note' }],
+  ['characters of a cell', `a\n${'x'.repeat(10_001)}\n`, { line: 2, code: 'cell_too_long', limit: 10_000 }],
+  ['columns of one heading', 'Note,note\nx,y\n', { line: 1, code: 'duplicate_column', column: 'note' }],
   ['quotation marks', 'a\n"x\n', { code: 'not_csv' }],
 ])('too many %s are refused', async (_what, text, issue) => {
   expect(await readCsv(text, OPTIONS)).toMatchObject({ ok: false, issue });

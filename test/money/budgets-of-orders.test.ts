@@ -192,7 +192,7 @@ describe('an order that exceeds a budget', () => {
     await approve(id, 'U0BOB');
     expect(await stateOf(id)).toBe('PENDING');
     expect((await lastExcess(id))?.admins, 'in the audit log').toEqual([]);
-    expect(await approve(id, 'U0CAROL')).toMatchObject({ ok: false, refusal: { code: 'excess_unseen' } });
+    expect(await approve(id, 'U0CAROL')).toMatchObject({ ok: false, refusal: { code: 'excess_not_shown' } });
     expect(await m.rig.due(id), 'the card is brought up to date').toMatchObject({ notifications: m.rig.now });
     await m.showCard(id);
     await approve(id, 'U0CAROL');
@@ -263,7 +263,7 @@ describe('a paused bulk order', () => {
     const [budget] = await m.budgets.list();
     await m.budgets.setAmount(budget?.id ?? '', 500, 'U0ADA', m.rig.now);
     expect(await resume(id)).toMatchObject({ ok: false, refusal: { code: 'over_budget' } });
-    expect(await resume(id, 'U0ADA')).toMatchObject({ ok: false, refusal: { code: 'excess_unseen' } });
+    expect(await resume(id, 'U0ADA')).toMatchObject({ ok: false, refusal: { code: 'excess_not_shown' } });
     await m.showCard(id);
     expect(await resume(id)).toMatchObject({ ok: false, refusal: { code: 'over_budget' } });
     expect(await resume(id, 'U0ADA')).toMatchObject({ ok: true });

@@ -275,7 +275,7 @@ describe('after WHOIS', () => {
     'timeout',
     'unreachable',
     'too_large',
-    'other_name',
+    'name_mismatch',
     'not_whois',
     'limited',
     'waiting',

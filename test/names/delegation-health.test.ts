@@ -53,7 +53,7 @@ describe('a delegation', () => {
     expect(isHealthLookupDue(history, at(4))).toBe(false);
     expect(isHealthLookupDue(history, at(19))).toBe(true);
     expect(
-      isHealthLookupDue(historyAfter([0, { unfit_ds: createUnknownFact('not_published') }]), at(4)),
+      isHealthLookupDue(historyAfter([0, { mismatched_ds: createUnknownFact('not_published') }]), at(4)),
     ).toBe(true);
   });
 });

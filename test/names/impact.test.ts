@@ -181,7 +181,7 @@ describe('new nameservers', () => {
     [{ state: 'not_authoritative' }, 'stops new_nameservers_not_authoritative', 'no'],
     [{ state: 'no_answer' }, 'stops new_nameservers_silent', 'no'],
     [{ state: 'no_address' }, 'stops new_nameservers_without_address', 'no'],
-    [{ ds: 'mismatch' }, 'stops ds_does_not_fit', 'no'],
+    [{ ds: 'mismatch' }, 'stops ds_mismatch', 'no'],
     [{ state: 'unseen' }, 'unseen new_nameservers_unseen', 'unknown'],
     [{ ds: 'unknown' }, 'unseen ds_unseen', 'unknown'],
     [{ uncomparedFacts: ['mx'] }, 'unseen records_unseen', 'yes'],

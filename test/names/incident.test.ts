@@ -360,7 +360,7 @@ describe('that it was ours', () => {
   test('is said once, after which nothing is raised', () => {
     const said = sayShown(opened(moved()), bob, false);
     if (!said.ok) throw new Error('it was refused');
-    const refusal = { code: 'explained_already', by: 'U0BOB' };
+    const refusal = { code: 'already_explained', by: 'U0BOB' };
     expect(sayShown(said.incident, bob, false)).toEqual({ ok: false, refusal });
     expect(markRaised(said.incident, 'U0ALICE')).toEqual({ ok: false, refusal });
   });
@@ -371,7 +371,7 @@ test('it is raised once, and can turn out to be ours', () => {
   if (!first.ok) throw new Error('it was refused');
   expect(markRaised(first.incident, 'U0BOB')).toEqual({
     ok: false,
-    refusal: { code: 'raised_already', by: 'U0ALICE' },
+    refusal: { code: 'already_raised', by: 'U0ALICE' },
   });
   expect(sayShown(first.incident, { by: 'U0BOB', reason: 'ours' }, false)).toMatchObject({ ok: true });
 });

@@ -70,7 +70,7 @@ describe('the servers of a delegation', () => {
   test('with keys that match no DS are reported', async () => {
     const { dns, look } = await arrange();
     dns.world.delegate('cafe.rest', HOSTS, [`1 13 2 ${'ab'.repeat(32)}`]);
-    expect(await look()).toMatchObject({ unfit_ds: createFact(HOSTS) });
+    expect(await look()).toMatchObject({ mismatched_ds: createFact(HOSTS) });
   });
 });
 
@@ -103,7 +103,7 @@ describe('the domain of a nameserver', () => {
 
   test('that expires within 30 days is reported', async () => {
     const { look } = await arrange(endingOn('2026-12-10T00:00:00Z'));
-    expect(await look()).toMatchObject({ ending_domains: createFact(['host.example']) });
+    expect(await look()).toMatchObject({ expiring_domains: createFact(['host.example']) });
   });
 
   test.each<[string, RdapAnswer]>([
@@ -113,7 +113,7 @@ describe('the domain of a nameserver', () => {
     const { look } = await arrange(record);
     expect(await look()).toMatchObject({
       registrable_domains: createUnknownFact('registry_unavailable'),
-      ending_domains: createUnknownFact('registry_unavailable'),
+      expiring_domains: createUnknownFact('registry_unavailable'),
     });
   });
 });

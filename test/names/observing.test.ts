@@ -353,7 +353,7 @@ describe('a look', () => {
       lookUpName(namesContextWith({ ...t.deps, observeDelegation: async () => facts }), NAME, never);
     const neverSeen = {
       registrable_domains: createUnknownFact('registry_unavailable'),
-      unfit_ds: createUnknownFact('not_published'),
+      mismatched_ds: createUnknownFact('not_published'),
     };
     await looksAt({ ...NO_FAULTS, ...neverSeen });
     const before = now();

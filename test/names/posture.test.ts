@@ -99,10 +99,10 @@ describe('a name', () => {
     ],
     [
       'whose server ends',
-      { facts: { ending_domains: createFact(['host.example']) } },
+      { facts: { expiring_domains: createFact(['host.example']) } },
       ['nameserver_expiring'],
     ],
-    ['with a DS for no key', { facts: { unfit_ds: createFact(HOSTS) } }, ['dnssec_broken']],
+    ['with a DS for no key', { facts: { mismatched_ds: createFact(HOSTS) } }, ['dnssec_broken']],
     [
       'whose certificate ended',
       { facts: { certificate: createFact([at(1).toISOString()]) } },

@@ -18,11 +18,11 @@ test.each<[name: string, PresetKind, fields: Readonly<Record<string, string>>, e
 });
 
 test.each<[name: string, PresetKind, fields: Readonly<Record<string, string>>, issues: object]>([
-  [' ', 'contacts', { ownerc: '1' }, { preset_name: 'no_name' }],
-  ['a'.repeat(61), 'contacts', { ownerc: '1' }, { preset_name: 'long_name' }],
-  ['a', 'contacts', { ownerc: ' ' }, { ownerc: 'nothing_given' }],
+  [' ', 'contacts', { ownerc: '1' }, { preset_name: 'missing_name' }],
+  ['a'.repeat(61), 'contacts', { ownerc: '1' }, { preset_name: 'name_too_long' }],
+  ['a', 'contacts', { ownerc: ' ' }, { ownerc: 'all_fields_empty' }],
   ['a', 'contacts', { ownerc: '1', techc: '01' }, { techc: 'not_an_id' }],
-  ['a', 'nameservers', {}, { nameServers: 'nothing_given' }],
+  ['a', 'nameservers', {}, { nameServers: 'all_fields_empty' }],
   ['a', 'nameservers', { nameServers: hosts(14) }, { nameServers: 'too_many' }],
   ['a', 'nameservers', { nameServers: 'ns1' }, { nameServers: { host: expect.anything() } }],
 ])('a preset has issues: %j, %s, %j', (name, kind, fields, issues) => {

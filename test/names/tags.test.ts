@@ -35,5 +35,5 @@ test.each([
 test('a note has at most 500 characters', async () => {
   const read = (length: number) => parseDetailsImport(`name,note\ncafe.rest,${'x'.repeat(length)}\n`);
   expect((await read(500)).ok).toBe(true);
-  expect(await read(501)).toMatchObject({ issues: [{ code: 'long_note' }] });
+  expect(await read(501)).toMatchObject({ issues: [{ code: 'note_too_long' }] });
 });

@@ -132,13 +132,13 @@ describe('a date that moves forward', () => {
 });
 
 test('a requested transfer is expected for 60 days, and comes once', () => {
-  const trusted = { registrar: 'Ours Ltd', at: NOW, transferKnownAt: NOW };
+  const trusted = { registrar: 'Ours Ltd', at: NOW, transferExpectedAt: NOW };
   const [other, ours] = [{ registrar: 'New Ltd', transferredAt: undefined }, record(20)];
   const late = new Date(inDays(60).getTime() + 1);
   expect(findDistrust(trusted, other, inDays(60))).toBeUndefined();
-  expect(findDistrust(trusted, other, late)).toMatchObject({ code: 'another_registrar' });
+  expect(findDistrust(trusted, other, late)).toMatchObject({ code: 'registrar_changed' });
   const expected = (seen: Parameters<typeof updateTrust>[1], now: Date) =>
-    updateTrust(trusted, seen, now).transferKnownAt !== undefined;
+    updateTrust(trusted, seen, now).transferExpectedAt !== undefined;
   expect([expected(ours, inDays(60)), expected(ours, late), expected(other, NOW)]).toEqual([
     true,
     false,
@@ -146,9 +146,9 @@ test('a requested transfer is expected for 60 days, and comes once', () => {
   ]);
   expect(expected({ ...ours, transferredAt: NOW }, inDays(1)), 'from another account').toBe(false);
   expect(expected({ ...ours, transferredAt: inDays(-1) }, inDays(1)), 'an older one').toBe(true);
-  const known = { ...trusted, transferKnownAt: undefined };
+  const known = { ...trusted, transferExpectedAt: undefined };
   expect(findDistrust(known, { ...ours, transferredAt: NOW }, NOW), 'when it was trusted').toBeUndefined();
-  expect(updateTrust(known, { ...ours, transferredAt: NOW }, NOW).transferKnownAt).toBeUndefined();
+  expect(updateTrust(known, { ...ours, transferredAt: NOW }, NOW).transferExpectedAt).toBeUndefined();
 });
 
 test('a name is elsewhere if it is at none of the service’s registrars', () => {

@@ -374,12 +374,12 @@ describe('exact limits', () => {
     ['used', order('nameservers', 0, { nameServers: ['b'] }), change('nameservers', ['b'], 7 * DAY)],
     ['too_old', order('nameservers', 0, { nameServers: ['b'] }), change('nameservers', ['b'], 7 * DAY + 1)],
     [
-      'other_content',
+      'content_mismatch',
       order('nameservers', 0, { nameServers: ['b'] }),
       change('parent_nameservers', ['b', 'c'], 0),
     ],
     ['used', order('authcode', 0), change('statuses', [], 0, ['client transfer prohibited'])],
-    ['other_content', order('authcode', 0), change('statuses', [], 0, ['client delete prohibited'])],
+    ['content_mismatch', order('authcode', 0), change('statuses', [], 0, ['client delete prohibited'])],
   ])('%s: %j', (why, asked, changed) => {
     const found = explain([changed], [], {}, [asked]);
     expect(found.unexplained[0]?.orders[0]?.reason ?? 'used').toBe(why);

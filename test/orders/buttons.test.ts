@@ -17,7 +17,7 @@ const DRAFT: Partial<Order> = { state: 'DRAFT', expiresAt: hoursLater(1) };
 
 test.each<[what: string, changes: Partial<Order>, refusal: string | undefined]>([
   ['in time', {}, undefined],
-  ['at the moment it is deleted', { expiresAt: hoursLater(0.5) }, 'draft_forgotten'],
+  ['at the moment it is deleted', { expiresAt: hoursLater(0.5) }, 'draft_deleted'],
   ['before its chosen time', { sendAfter: hoursLater(0.6) }, undefined],
   ['at its chosen time', { sendAfter: hoursLater(0.5) }, 'send_at'],
   ['of another person', { requesterId: 'U0BOB' }, 'not_the_requester'],

@@ -322,7 +322,7 @@ describe('an order that the database doesn’t know', () => {
     expect(ended.items.map(({ result }) => result?.code)).toEqual(['S0100', 'S0100']);
     expect(await threadOf(order.id)).toMatch(/the bot’s database lost the record/);
     const again = await rig.request('renew', { names: ['a.rest'], period: 1 });
-    expect(again, 'its names are taken').toMatchObject({ kind: 'open_already', order: { id: order.id } });
+    expect(again, 'its names are taken').toMatchObject({ kind: 'already_open', order: { id: order.id } });
   });
 
   test('and that was requested again meanwhile is written beside the new one', async () => {

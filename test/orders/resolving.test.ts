@@ -107,7 +107,7 @@ describe('a secret result', () => {
     const locked = await revealSecret({ store, vault, now: () => rig.now }, order.id, 'U0ALICE');
     expect(locked).toMatchObject({
       kind: 'refused',
-      refusal: { code: 'reveal_key_missing' },
+      refusal: { code: 'secret_key_missing' },
     });
     expect(await seen(order.id)).toBe('canary-auth');
     expect(await seen(order.id)).toBe('refused');
@@ -220,7 +220,7 @@ describe('a late response', () => {
     expect(JSON.stringify(cardOf(ended, { approvers: [], now: rig.now }))).not.toContain('order_retry');
     expect(await retryOrder(rig.orders, order.id, 'U0ALICE')).toMatchObject({
       kind: 'refused',
-      refusal: { code: 'retry_done_since' },
+      refusal: { code: 'retry_already_done' },
     });
     expect(await rig.story(order.id)).toContain('answered_late');
   });

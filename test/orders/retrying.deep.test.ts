@@ -91,7 +91,7 @@ describe('an order that turns out to have been done', () => {
     expect(JSON.stringify(cardOf(ended, { approvers: [], now: rig.now }))).not.toContain('order_retry');
     expect(await retryOrder(rig.orders, again.id, 'U0ALICE')).toMatchObject({
       kind: 'refused',
-      refusal: { code: 'retry_done_since' },
+      refusal: { code: 'retry_already_done' },
     });
   });
 
@@ -103,7 +103,7 @@ describe('an order that turns out to have been done', () => {
     );
     expect(await retryOrder(rig.orders, failed.id, 'U0ALICE')).toMatchObject({
       kind: 'refused',
-      refusal: { code: 'retry_unanswered' },
+      refusal: { code: 'retry_outcome_unknown' },
     });
   });
 
@@ -312,7 +312,7 @@ describe('the person who retries is a requester', () => {
     expect(JSON.stringify(reply)).not.toContain('order_retry');
     expect(await retryOrder(rig.orders, failed.id, 'U0ALICE')).toMatchObject({
       kind: 'refused',
-      refusal: { code: 'retry_over', days: 7 },
+      refusal: { code: 'retry_expired', days: 7 },
     });
     expect((await rig.due(failed.id)).notifications, 'its card loses the button').toBeInstanceOf(Date);
     expect(await rig.sql('SELECT id FROM orders')).toHaveLength(1);

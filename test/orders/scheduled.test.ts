@@ -104,7 +104,7 @@ test('at another price it needs approval again, and is then sent at once', async
 
 test('a second order for the same, and a name that expires before, are refused', async () => {
   await approve(await scheduled());
-  expect((await request()).kind).toBe('open_already');
+  expect((await request()).kind).toBe('already_open');
   const context = { ...rig.mandates, findFirstExpiry: async () => hoursLater(23) };
   const outcome = await requestOrder(context, {
     ...{ task: 'renew', input: { names: ['bar.rest'], period: 1 }, secret: undefined, reason: undefined },
@@ -202,9 +202,9 @@ test('new nameservers are checked, and can be undone, for 48 hours after they ar
   expect((await rig.read(id)).items).toMatchObject([{ state: 'SUCCEEDED', sentAt }]);
   const end = new Date(sentAt.getTime() + 48 * HOUR_MS);
   await watchUntil(new Date(end.getTime() - 1));
-  expect(await undo()).toMatchObject({ refusal: { code: 'undo_unknown' } });
+  expect(await undo()).toMatchObject({ refusal: { code: 'previous_nameservers_unknown' } });
   await watchUntil(end);
-  expect(await undo()).toMatchObject({ refusal: { code: 'undo_over' } });
+  expect(await undo()).toMatchObject({ refusal: { code: 'undo_expired' } });
   await watchUntil(new Date(end.getTime() + 24 * HOUR_MS));
   const [first = TIME, last = TIME] = [checkedAt[0], checkedAt.at(-1)];
   expect(first.getTime() - sentAt.getTime()).toBeLessThanOrEqual(HOUR_MS);

@@ -413,13 +413,13 @@ describe('an approval by the same person again', () => {
       approvals: [{ at: START, agreedExcess: excess }],
     });
     expect(later(agreed.order, { budget, agreedExcess: excess })).toMatchObject({
-      refusal: { code: 'approved_already' },
+      refusal: { code: 'already_approved' },
     });
     expect(
       later(one, { budget: { exceeded: excess, admins: ['U0ADA'] } }),
       'another admin agrees',
     ).toMatchObject({
-      refusal: { code: 'approved_already' },
+      refusal: { code: 'already_approved' },
     });
   });
 });
@@ -651,8 +651,8 @@ describe('an emergency approval', () => {
   });
 
   it('isn’t given by a requester, nor by an earlier one', () => {
-    expect(refusalOf(needsTwo, emergencyApproved('U0ALICE'))).toBe('own_emergency');
-    expect(refusalOf(needsTwo, emergencyApproved('U0FIRST'))).toBe('own_emergency');
+    expect(refusalOf(needsTwo, emergencyApproved('U0ALICE'))).toBe('emergency_on_own_order');
+    expect(refusalOf(needsTwo, emergencyApproved('U0FIRST'))).toBe('emergency_on_own_order');
   });
 
   it('is signed off once, in any state, by a person who neither gave it nor requested the order', () => {
@@ -672,7 +672,7 @@ describe('an emergency approval', () => {
       const done = apply(order, signedOff('U0EVE'));
       expect(done).toEqual({ ...order, signedOffBy: 'U0EVE', version: order.version + 1 });
       expect(isReviewOpen(done)).toBe(false);
-      expect(refusalOf(done, signedOff('U0DORA'))).toBe('signed_off_already');
+      expect(refusalOf(done, signedOff('U0DORA'))).toBe('already_signed_off');
     }
     expect(refusalOf(needsTwo, signedOff('U0EVE'))).toBe('nothing_to_sign_off');
   });

@@ -154,7 +154,7 @@ describe('of several names', () => {
     expect(await stop(id)).toMatch(/being sent and can’t be stopped/);
     const again = await rig.request('renew', { names: ['e.rest', 'f.rest'], period: 1 });
     expect(again.kind, 'while the others are under way').toBe('accepted');
-    expect((await rig.request('renew', { names: ['a.rest'], period: 1 })).kind).toBe('open_already');
+    expect((await rig.request('renew', { names: ['a.rest'], period: 1 })).kind).toBe('already_open');
     answer.open();
     await execution;
     expect(rig.service.received).toHaveLength(4);

@@ -435,7 +435,7 @@ describe('notes for approvers', () => {
     expect(notes.map(({ code }) => code).toSorted()).toEqual([
       'charge_assumed',
       'costs_money',
-      'period_taken_for_years',
+      'period_assumed_in_years',
       'premium_names',
       'zone_not_documented',
     ]);

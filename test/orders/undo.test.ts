@@ -45,9 +45,11 @@ test('requests the former nameservers with the same account', async () => {
 test('is possible for 48 hours, and not a moment longer', async () => {
   const order = await changed();
   rig.pass(48 * HOUR_MS - 1);
-  expect(await undo(order.id, 'U0ALICE', { kind: 'unknown' })).toMatchObject(refusal('undo_unknown'));
+  expect(await undo(order.id, 'U0ALICE', { kind: 'unknown' })).toMatchObject(
+    refusal('previous_nameservers_unknown'),
+  );
   rig.pass(1);
-  expect(await undo(order.id)).toMatchObject(refusal('undo_over'));
+  expect(await undo(order.id)).toMatchObject(refusal('undo_expired'));
 });
 
 test('is for the requester and approvers, while there is something to restore', async () => {

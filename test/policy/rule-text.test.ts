@@ -63,9 +63,9 @@ test('a rule with every field', () => {
 
 test.each<[field: string, value: unknown, code: string, sentence: string]>([
   ['rule_name', '', 'missing', '“rule_name” is missing. Add it, for example: transfers of the brand'],
-  ['rule_name', 'a\u200bb', 'unreadable_name', 'an invisible character'],
+  ['rule_name', 'a\u200bb', 'invalid_name', 'an invisible character'],
   ['rule_name', 'x'.repeat(81), 'name_too_long', '81 characters. Use at most 80'],
-  ['rule_name', ['a', 'b'], 'one_value_only', 'can have only one value'],
+  ['rule_name', ['a', 'b'], 'multiple_values', 'can have only one value'],
   ['tasks', [], 'missing', 'for example: all'],
   ['tasks', ['renew', 'renw'], 'unknown_task', 'Unknown task “renw”. Tasks: create, renew'],
   ['names', ['ca fe.rest'], 'unreadable_pattern', 'Use one of these: *, *.rest, cafe.rest, tag:brand'],
@@ -85,9 +85,9 @@ test.each<[field: string, value: unknown, code: string, sentence: string]>([
   ['decision', '', 'missing', '“decision” is missing'],
   ['decision', 'free', 'not_for_this_decision', '“approvers” is only for rules with “decision: approve”'],
   ['approvers', [], 'missing', '“approvers” is missing'],
-  ['needed', '0', 'not_a_count', 'Use a whole number: 1, 20'],
-  ['needed', '21', 'not_a_count', 'Use a whole number: 1, 20'],
-  ['needed', '2.5', 'not_a_count', 'Use a whole number'],
+  ['needed', '0', 'invalid_count', 'Use a whole number: 1, 20'],
+  ['needed', '21', 'invalid_count', 'Use a whole number: 1, 20'],
+  ['needed', '2.5', 'invalid_count', 'Use a whole number'],
   ['ttl', '2 weeks', 'not_a_duration', 'Write it like these: 90s, 15m, 48h, 7d'],
   ['break_glass', 'yes', 'not_true_or_false', 'must be true or false'],
   ['approver', ['U0CFO'], 'unknown_field', 'Fields: “rule_name”, “tasks”, “names”'],
@@ -125,7 +125,7 @@ test('every problem is listed at once, with its rule', () => {
     VOCABULARY,
   );
   expect(read.ok ? [] : read.issues.map(({ path, code, ruleName }) => [path, code, ruleName])).toEqual([
-    [[0, 'needed'], 'not_a_count', 'renewals'],
+    [[0, 'needed'], 'invalid_count', 'renewals'],
     [[0, 'ttl'], 'not_a_duration', 'renewals'],
     [[1], 'not_a_rule', undefined],
     [[2, 'over'], 'not_an_amount', 'Renewals'],

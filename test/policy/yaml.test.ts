@@ -101,7 +101,7 @@ describe('a problem has its line', () => {
         [2, 'not_a_rule'],
       ],
     ],
-    ['broken YAML', EXAMPLE.replace('[renew]', '[renew'), [[10, 'not_yaml']]],
+    ['broken YAML', EXAMPLE.replace('[renew]', '[renew'), [[10, 'invalid_yaml']]],
     ['an alias', EXAMPLE.replace('"*.rest"', '*all'), [[10, 'alias']]],
     ['a star without quotes', EXAMPLE.replace('"*.rest"', '*.rest'), [[10, 'alias']]],
     [
@@ -113,7 +113,7 @@ describe('a problem has its line', () => {
     ['a tag', EXAMPLE.replace('100.00', '!!float 100.00'), [[12, 'tag']]],
     ['a misspelled tag', EXAMPLE.replace('100.00', '!js/function x'), [[12, 'tag']]],
     ['a directive', `%TAG ! !foo\n---\n${EXAMPLE}`, [[1, 'directive']]],
-    ['two documents', `${EXAMPLE}---\n${EXAMPLE}`, [[19, 'several_documents']]],
+    ['two documents', `${EXAMPLE}---\n${EXAMPLE}`, [[19, 'multiple_documents']]],
   ])('%s', (_name, text, expected) => {
     expect(linesOf(text)).toEqual(expected);
   });
@@ -174,7 +174,7 @@ test.each([
   ['a name of the prototype', EXAMPLE.replace('  ttl', '  __proto__')],
   ['a list', EXAMPLE.replace('  ttl: 48h', '  ? [a]\n  : x')],
 ])('%s as a key is refused', (_name, text) => {
-  expect(linesOf(text)).toEqual([[7, 'unreadable_key']]);
+  expect(linesOf(text)).toEqual([[7, 'invalid_key']]);
 });
 
 describe('for random texts', () => {

@@ -79,9 +79,9 @@ const FAULTS: Readonly<
     [{ kind: 'slow', delayMs: 60_000, carriedOut: false }, OPEN],
   ],
   wrong_type: [[{ kind: 'wrong_type' }, OPEN]],
-  other_status: [
-    [{ kind: 'other_status', type: 'ERROR' }, OPEN],
-    [{ kind: 'other_status', code: 'S1301001' }, OPEN],
+  changed_status: [
+    [{ kind: 'changed_status', type: 'ERROR' }, OPEN],
+    [{ kind: 'changed_status', code: 'S1301001' }, OPEN],
   ],
   refuse: [
     [{ kind: 'refuse', ...refusal }, REFUSED],

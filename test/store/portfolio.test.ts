@@ -287,10 +287,10 @@ describe('an import', () => {
   });
 
   test.each([
-    ['tags\nx', 'no_name_column'],
+    ['tags\nx', 'missing_name_column'],
     ['name,colour\ncafe.rest,red', 'unknown_column'],
-    ['name,owner\ncafe.rest,Ada', 'not_a_person'],
-    ['name,channel\ncafe.rest,#brand', 'not_a_channel'],
+    ['name,owner\ncafe.rest,Ada', 'invalid_owner'],
+    ['name,channel\ncafe.rest,#brand', 'invalid_channel'],
     ['name,tags\ncafe.rest,a/b', 'tags'],
     ['name,tags\ncafe.rest,a\nCAFE.rest,b', 'repeated'],
     ['name\nno name at all', 'invalid_name'],

@@ -85,7 +85,7 @@ export async function applyFault({
       return clearCode(sendAnswer(response, { ...answer, body: addDoctype(answer.body) }));
     case 'wrong_type':
       return clearCode(sendAnswer(response, { ...answer, httpStatus: 200, body: WRONG_TYPE[via] }));
-    case 'other_status':
+    case 'changed_status':
       return sendAnswer(response, replaceStatus(answer, fault));
     case 'refuse': {
       const { code, text, httpStatus } = fault;

@@ -68,7 +68,7 @@ export type Fault = FaultBase &
       }
     | /** A readable response with wrong types. Default: carried out. */ { readonly kind: 'wrong_type' }
     | /** The correct response with a different status code or type. Default: carried out. */ {
-        readonly kind: 'other_status';
+        readonly kind: 'changed_status';
         readonly code?: string;
         readonly type?: string;
       }
@@ -102,7 +102,7 @@ const CARRIED_OUT_BY_DEFAULT: Record<FaultKind, boolean> = {
   doctype: true,
   slow: true,
   wrong_type: true,
-  other_status: true,
+  changed_status: true,
   refuse: false,
   rdap_not_found: false,
   rdap_wrong_date: true,
@@ -112,7 +112,7 @@ const INTERFACES: Partial<Record<FaultKind, readonly RequestInterface[]>> = {
   cut_json: ['json', 'rdap'],
   cut_xml: ['xml'],
   doctype: ['xml'],
-  other_status: ['json', 'xml'],
+  changed_status: ['json', 'xml'],
   refuse: ['json', 'xml'],
   rdap_not_found: ['rdap'],
   rdap_wrong_date: ['rdap'],

@@ -182,7 +182,7 @@ async function checkConfirmer(
   const [settings, standIns] = await Promise.all([orders.loadSettings(), orders.standIns.current(now)]);
   const people = await loadPeople({ directory: orders.directory, standIns }, requirements, [userId]);
   const query = { requirements, requesters: new Set([proposer]), userIds: [userId] };
-  return checkApprover(buildApproverRights(query, people, settings, now), userId, 'confirm_facts');
+  return checkApprover(buildApproverRights(query, people, settings, now), userId, 'confirm_protected_change');
 }
 
 async function loadProgress(

@@ -92,7 +92,7 @@ export type InvalidReason =
   | 'not_vouched'
   | 'revoked'
   | 'left'
-  | 'other_host'
+  | 'host_mismatch'
   | 'ambiguous'
   | 'events_missing';
 
@@ -123,7 +123,7 @@ export async function buildKeyRing(log: KeyLog, trust: Trust): Promise<KeyRing> 
     if (ambiguousKeys.has(key.fingerprint)) return 'ambiguous';
     if (revokedKeys.has(key.fingerprint)) return 'revoked';
     if (trust.left.has(key.owner)) return 'left';
-    return key.host === trust.verifier.relyingParty.id ? undefined : 'other_host';
+    return key.host === trust.verifier.relyingParty.id ? undefined : 'host_mismatch';
   };
   const validKeys = await findReachableKeys(log, keysByFingerprint, trust, findInvalidReason);
   return {

@@ -32,7 +32,7 @@ export type PlanIssue =
   | { readonly code: 'open_order'; readonly orderId: string }
   | { readonly code: 'hidden_order' }
   | { readonly code: 'refused_by_policy'; readonly rule: string }
-  | { readonly code: 'deleted_already'; readonly deletedAt: Date };
+  | { readonly code: 'already_deleted'; readonly deletedAt: Date };
 
 export interface SkippedRow {
   readonly line: number;
@@ -88,7 +88,7 @@ function findIssues(
     openOrderId !== undefined && ({ code: 'open_order', orderId: openOrderId } as const),
     hasHiddenOrder === true && ({ code: 'hidden_order' } as const),
     refusedBy !== undefined && ({ code: 'refused_by_policy', rule: refusedBy } as const),
-    deletedAt !== undefined && OWN_NAME_TASKS.has(task) && ({ code: 'deleted_already', deletedAt } as const),
+    deletedAt !== undefined && OWN_NAME_TASKS.has(task) && ({ code: 'already_deleted', deletedAt } as const),
   ]);
 }
 

@@ -24,7 +24,7 @@ export interface WhoisRecord {
 
 export type WhoisReading =
   | ({ readonly kind: 'record' } & WhoisRecord)
-  | { readonly kind: 'not_found' | 'limited' | 'other_name' | 'not_whois' };
+  | { readonly kind: 'not_found' | 'limited' | 'name_mismatch' | 'not_whois' };
 
 interface Line {
   readonly label: string;
@@ -59,7 +59,7 @@ export function parseWhoisResponse(text: string, name: string, now: Date): Whois
   if (isEmpty && RATE_LIMITED_TEXT.test(text)) return { kind: 'limited' };
   if (isEmpty && NOT_FOUND_TEXT.test(text)) return { kind: 'not_found' };
   if (ownLines !== undefined && mentionsName(text, name)) return { kind: 'record', ...record };
-  return { kind: isEmpty && ownLines !== undefined ? 'not_whois' : 'other_name' };
+  return { kind: isEmpty && ownLines !== undefined ? 'not_whois' : 'name_mismatch' };
 }
 
 function buildRecord(lines: readonly Line[], zone: WhoisZone, now: Date): WhoisRecord {

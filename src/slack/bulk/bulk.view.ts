@@ -83,7 +83,7 @@ function rowIssueText(issue: PlanIssue | RowIssue): string {
       return 'The name already has an open private order. Ask an approver about it.';
     case 'refused_by_policy':
       return `The policy doesn’t allow it: ${issue.rule}. Ask an admin.`;
-    case 'deleted_already':
+    case 'already_deleted':
       return `It was deleted on ${formatUtcTime(issue.deletedAt).slice(0, 10)}. Restore it first if you still need it.`;
     default: {
       const parsed = inputIssueSchema.safeParse(issue);

@@ -204,7 +204,7 @@ export const renewManyForm: FormFeature<'renew_many'> = {
     if (outcome.kind === 'invalid') {
       return { errors: joinErrorsByField(toFieldErrors(outcome.issues)) };
     }
-    if (outcome.kind === 'open_already') {
+    if (outcome.kind === 'already_open') {
       // With a field error, the other names stay selected.
       return {
         errors: {

@@ -20,9 +20,9 @@ export function formatWatchRefusal(refusal: WatchRefusal): string {
       return `Enter a whole number of days from 1 to ${refusal.maxDays}.`;
     case 'not_owner':
       return 'Your answer wasn’t saved, because this name has another owner now. Ask the owner to answer.';
-    case 'question_over':
+    case 'question_closed':
       return 'The name was renewed after this question, so you don’t need to answer it.';
-    case 'kept_already':
+    case 'already_kept':
       return 'You already decided to keep this name. To change that, choose Let it lapse.';
     case 'not_renewed':
       return `“${refusal.text}” isn’t after the current expiry date. Check the date.`;
@@ -51,7 +51,7 @@ export function formatLineIssue(issue: LineIssue): string {
       return 'A quotation mark isn’t closed. Correct the line.';
     case 'too_many_cells':
       return 'The line has more than a name and a date. Add headings, such as name and expires.';
-    case 'other_date':
+    case 'conflicting_date':
       return 'The file has this name twice, with different dates. Remove one of the lines.';
     case 'too_many_lines':
       return `I read only the first ${issue.limit} lines. Import the others as another list.`;
@@ -73,7 +73,7 @@ function listIssueReason(issue: ListIssue): string {
   switch (issue.code) {
     case 'unknown_headings':
       return `Unknown ${issue.headings.length === 1 ? 'heading' : 'headings'}: ${headingsText(issue.headings)}. Use “name” or “domain”, and “expires”, “expiry date”, “expiration date” or “Ablaufdatum”. Rename the expiry column to “expires”, and remove unknown columns.`;
-    case 'no_name_column':
+    case 'missing_name_column':
       return 'I didn’t find a column with names. Rename it to “name” or “domain”.';
     default:
       return formatCsvIssue(issue);

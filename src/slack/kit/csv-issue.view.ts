@@ -9,7 +9,7 @@ export function formatCsvIssue(issue: CsvIssue): string {
   switch (issue.code) {
     case 'not_csv':
       return 'this isn’t CSV from here on. Look for an unclosed quote.';
-    case 'repeated_column':
+    case 'duplicate_column':
       return `the column “${issue.column}” appears twice.`;
     case 'second_header':
       return 'another header starts here. Send each list as its own file.';
@@ -19,7 +19,7 @@ export function formatCsvIssue(issue: CsvIssue): string {
       return `it has more than ${limit} columns. Keep only the documented ones.`;
     case 'too_many_rows':
       return `a file can have at most ${limit} rows. Split it.`;
-    case 'long_cell':
+    case 'cell_too_long':
       return `a cell has more than ${limit} characters. Look for an unclosed quote.`;
   }
 }

@@ -68,11 +68,11 @@ export function mandateIssueText(issue: MandateIssue): string {
   switch (issue.code) {
     case 'no_names':
       return 'Enter names, such as *.rest, tag:brand or cafe.rest.';
-    case 'fits_everything':
+    case 'matches_everything':
       return 'A mandate can’t cover every name. Use, for example, *.rest or tag:brand.';
     case 'unreadable_pattern':
       return `I can’t read “${issue.given}”. Enter a name, *.rest or tag:brand.`;
-    case 'fits_nothing':
+    case 'matches_nothing':
       return `“${issue.given}” matches no watched name. Check it, or watch the name first.`;
     case 'too_many_names':
       return `Use at most ${issue.max} patterns. To cover many names, use a tag.`;
@@ -80,13 +80,13 @@ export function mandateIssueText(issue: MandateIssue): string {
       return 'Enter an amount above 0.';
     case 'below_max_price':
       return 'Enter at least the maximum price of one name.';
-    case 'other_currency':
+    case 'wrong_currency':
       return `Use amounts in ${issue.currency}.`;
     case 'span_unknown':
       return 'Choose a month or a year.';
-    case 'not_a_day':
+    case 'invalid_date':
       return 'Enter a date as YYYY-MM-DD.';
-    case 'day_past':
+    case 'date_in_past':
       return 'Enter a future date.';
     case 'too_far_ahead':
       return `Enter a date within ${issue.max} days from now.`;

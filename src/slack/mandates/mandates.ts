@@ -134,7 +134,7 @@ async function save(
     isPrivate: isDirectMessage(channelId),
     deliveryId: call.deliveryId,
   });
-  if (outcome.kind === 'wrong_terms')
+  if (outcome.kind === 'invalid_terms')
     return { errors: joinErrors(outcome.issues.map((issue) => [issue.field, mandateIssueText(issue)])) };
   return { reply: await buildOutcomeReply(call, outcome) };
 }

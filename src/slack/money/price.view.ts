@@ -197,16 +197,16 @@ export const PRICED_TASK_LABELS: Readonly<Record<PricedTask, string>> = {
 export const PRICE_ISSUES: Readonly<Record<PriceIssue, string>> = {
   not_a_zone: 'Enter a zone, such as rest or co.uk.',
   unknown_task: `Enter one of ${PRICED_TASKS.join(', ')}.`,
-  not_a_period: 'Enter a number of years, such as 1.',
-  no_period: 'This task has one price for any number of years. Leave the years empty or enter 1.',
+  invalid_period: 'Enter a number of years, such as 1.',
+  period_not_supported: 'This task has one price for any number of years. Leave the years empty or enter 1.',
   not_an_amount: 'Enter the amount with a point before the decimals, such as 18.00.',
   too_precise: 'Use fewer decimals, because the currency doesn’t have that many.',
   too_large: 'This price is too high. Enter a lower one.',
   unknown_currency: 'Enter a currency code, such as EUR.',
-  not_a_day: 'Enter a date as YYYY-MM-DD, such as 2026-11-01.',
+  invalid_date: 'Enter a date as YYYY-MM-DD, such as 2026-11-01.',
   ambiguous_date: 'This date is ambiguous. Write it as 2026-11-01.',
   no_source: 'Enter the price’s source, such as a contract or a web page.',
-  long_source: 'Use at most 200 characters.',
+  source_too_long: 'Use at most 200 characters.',
 };
 
 function lineIssueText(issue: LineIssue): string {

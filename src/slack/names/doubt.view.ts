@@ -18,13 +18,13 @@ export function formatDoubt(doubt: UnreliableDateReason): string {
 
 function formatDistrust({
   distrust,
-  movedTo,
+  newDate,
 }: Extract<UnreliableDateReason, { code: 'distrusted' }>): string {
-  const date = `The registry now shows expiry date ${getUtcDay(movedTo)}`;
+  const date = `The registry now shows expiry date ${getUtcDay(newDate)}`;
   switch (distrust.code) {
-    case 'another_registrar':
+    case 'registrar_changed':
       return `${date} and registrar “${distrust.now}” instead of “${distrust.before}”. That’s a transfer, not a renewal, so I kept the old date`;
-    case 'registrar_unseen':
+    case 'registrar_missing':
       return `${date}, but no longer the registrar (“${distrust.before}”). That may be a transfer, not a renewal, so I kept the old date`;
     case 'transferred':
       return `${date}, because the name was transferred on ${getUtcDay(distrust.at)}. It wasn’t renewed, so I kept the old date`;
@@ -63,7 +63,7 @@ function formatProblem({ code, detail = '' }: RecordProblem): string {
       return `The registry’s server can’t be reached${detail === '' ? '' : ` (${detail})`}`;
     case 'not_a_domain':
       return 'The registry’s record isn’t a domain record';
-    case 'other_name':
+    case 'name_mismatch':
       return 'The registry’s record is for another name';
     case 'no_expiration':
       return 'The registry’s record has no expiry date';

@@ -47,8 +47,8 @@ export const FACT_LABELS: Readonly<Record<FactName, string>> = {
   silent_nameservers: 'Unresponsive nameservers',
   addressless_nameservers: 'Nameservers without an address',
   registrable_domains: 'Nameserver domains available to anyone',
-  ending_domains: 'Nameserver domains expiring soon',
-  unfit_ds: 'Nameservers without a matching DNSSEC key',
+  expiring_domains: 'Nameserver domains expiring soon',
+  mismatched_ds: 'Nameservers without a matching DNSSEC key',
 };
 
 /** Completes “DNSSEC: …” and “Couldn’t check: DNSSEC (…)”. */

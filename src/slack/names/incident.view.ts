@@ -391,10 +391,10 @@ const TASK_LABELS: Readonly<Record<RuledOutOrder['task'], string>> = {
 
 const RULED_OUT_TEXTS: Readonly<Record<RuledOutOrder['reason'], string>> = {
   refused: 'refused by the service',
-  other_task: 'can’t cause this change',
+  task_mismatch: 'can’t cause this change',
   sent_later: 'sent after the change was seen',
   too_old: 'sent too long before the change',
-  other_content: 'requested a different change',
+  content_mismatch: 'requested a different change',
   used: 'caused another change',
 };
 
@@ -451,11 +451,11 @@ export function incidentButtons(
 
 export function incidentRefusalText(refusal: IncidentRefusal): string {
   switch (refusal.code) {
-    case 'no_such_incident':
+    case 'incident_not_found':
       return 'This incident no longer exists. `/domain name` shows what’s known about the name.';
-    case 'explained_already':
+    case 'already_explained':
       return `${mention(refusal.by)} already confirmed this. If that’s wrong, tell them and the approvers.`;
-    case 'raised_already':
+    case 'already_raised':
       return `${mention(refusal.by)} already raised the alarm. I notified the owner, the approvers and the admins.`;
     case 'over':
       return 'Everything is back to normal, so there’s nothing to confirm. `/domain name` shows what happened.';

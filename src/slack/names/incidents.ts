@@ -74,7 +74,7 @@ function parseSubject({ subject = '' }: FormOrigin): { readonly id: string; read
 
 async function openConfirmForm(call: ActionCall): Promise<void> {
   const incident = await call.context.names.incidents.find(call.value);
-  if (incident === undefined) return call.respond(incidentRefusalText({ code: 'no_such_incident' }));
+  if (incident === undefined) return call.respond(incidentRefusalText({ code: 'incident_not_found' }));
   const closedRefusal = checkIncidentOpen(incident);
   if (closedRefusal !== undefined) return call.respond(incidentRefusalText(closedRefusal));
   const refusal = await checkCanConfirm(call);

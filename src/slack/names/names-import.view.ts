@@ -32,7 +32,7 @@ function issueText(issue: ImportIssue): string {
   switch (issue.code) {
     case 'empty':
       return 'add a header and one name per line.';
-    case 'no_name_column':
+    case 'missing_name_column':
       return 'the header needs a column “name”.';
     case 'too_many_cells':
       return `${MORE_CELLS} Put values with commas in quotes.`;
@@ -42,11 +42,11 @@ function issueText(issue: ImportIssue): string {
       return formatZoneIssue(issue.issue);
     case 'repeated':
       return `${issue.name} is already on another line.`;
-    case 'not_a_person':
+    case 'invalid_owner':
       return 'the owner must be a Slack user ID, such as U0ADA.';
-    case 'not_a_channel':
+    case 'invalid_channel':
       return 'the channel must be a Slack channel ID, such as C0BRAND.';
-    case 'long_note':
+    case 'note_too_long':
       return 'a note can have at most 500 characters.';
     case 'tags':
       return tagIssueText(issue.issue);

@@ -52,9 +52,9 @@ export function editButton(name: string): Button {
 /** Plain text, for a form field. */
 export function tagIssueText(issue: TagIssue): string {
   switch (issue.code) {
-    case 'not_a_tag':
+    case 'invalid_tag':
       return `“${issue.tag}” isn’t a valid tag. Use letters, digits, hyphens and dots, such as client-acme.`;
-    case 'long_tag':
+    case 'tag_too_long':
       return `“${issue.tag}” is too long. Use at most 40 characters.`;
     case 'reserved_tag':
       return `“${issue.tag}” is reserved for filters. Choose another word.`;
@@ -92,9 +92,9 @@ export function filterIssueText(
       const suggestion = findNearest(issue.key, FILTER_KEYS);
       return `Unknown filter ${code(issue.key)}.${suggestion === undefined ? ` Filters: ${FILTER_KEYS.map((key) => code(`${key}:`)).join(', ')}, ${code('expiring<60')}, \`unused\`, \`lame\`, \`undated\`, \`unlocked\`, \`unsigned\`, \`cert<30\`, and any other text.` : ` Did you mean ${code(`${suggestion}:`)}?`}`;
     }
-    case 'no_value':
+    case 'missing_value':
       return `${code(`${issue.key}:`)} needs a value right after the colon, such as ${code(FILTER_EXAMPLES[issue.key])}.`;
-    case 'not_days':
+    case 'invalid_days':
       return `${code(issue.word)} needs a number of days, such as ${code('expiring<60')} or ${code('expiring>30')}.`;
     case 'unknown_sort':
       return `${code(issue.value)} isn’t a sort order. Use \`sort:expiry\`, \`sort:name\`, or reversed, \`sort:-name\`.`;

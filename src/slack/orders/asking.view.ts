@@ -22,7 +22,7 @@ export function rejectionMessage(
   canSeeOrder: boolean,
 ): Message {
   switch (outcome.kind) {
-    case 'open_already':
+    case 'already_open':
       return textMessage(openAlreadyText(outcome.order, canSeeOrder));
     case 'not_linked':
       return NOT_LINKED;

@@ -453,8 +453,8 @@ function daysAgo(days: number): string {
 
 /** Whether the name can be restored after the deletion, and at what price. */
 export function restorabilityLines(order: Order, { restoreCost }: DraftBriefing): string[] {
-  const note = listTaskNotes(order).find(({ code }) => code === 'restorable_then_free');
-  if (note?.code !== 'restorable_then_free') return [];
+  const note = listTaskNotes(order).find(({ code }) => code === 'restorable_then_available');
+  if (note?.code !== 'restorable_then_available') return [];
   const price =
     restoreCost === undefined || restoreCost.sums.length === 0
       ? 'price unknown'

@@ -27,7 +27,7 @@ export function confirmationMessage(
     .filter(
       ({ code }) =>
         !(hasImpact && code === 'website_and_mail_stop') &&
-        !(restoreTexts.length > 0 && code === 'restorable_then_free'),
+        !(restoreTexts.length > 0 && code === 'restorable_then_available'),
     )
     .map((note) => `• ${escapeText(formatTaskNote(note))}`);
   const confirmText = words.confirm ?? `Yes, ${words.verb.toLowerCase()}`;

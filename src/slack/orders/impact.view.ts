@@ -141,7 +141,7 @@ function formatItem(item: ImpactItem, wording = FULL): string {
       return `${join(item.hosts)} couldn’t be checked from here`;
     case 'new_nameservers_unchecked':
       return 'The new nameservers weren’t checked for this name yet';
-    case 'ds_does_not_fit':
+    case 'ds_mismatch':
       return `${join(item.hosts)} ${verb(item.hosts, 'doesn’t', 'don’t')} have its DNSSEC key, so DNSSEC would break`;
     case 'ds_unseen':
       return `Couldn’t check whether ${join(item.hosts)} ${verb(item.hosts, 'has', 'have')} its DNSSEC key`;

@@ -38,7 +38,7 @@ export async function buildRejection(
   outcome: Exclude<RetryOutcome, { readonly kind: 'accepted' }>,
 ): Promise<Message> {
   const canSeeOrder =
-    outcome.kind === 'open_already' &&
+    outcome.kind === 'already_open' &&
     (await canSee(interaction.context.orders, outcome.order, toViewer(interaction)));
   return rejectionMessage(outcome, canSeeOrder);
 }

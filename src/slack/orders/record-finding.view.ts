@@ -33,9 +33,9 @@ function evidenceText(evidence: StoredEvidence): string {
     }
     case 'expiry_seen':
       return `The registry shows the expiry date ${formatDay(evidence.expiresAt)}. The previous date is unknown.`;
-    case 'expiry_unmoved':
+    case 'expiry_unchanged':
       return `No renewal found: the registry still shows the expiry date ${formatDay(evidence.expiresAt)}.`;
-    case 'expiry_moved': {
+    case 'expiry_changed': {
       const text = `The registry shows the expiry date ${formatDay(evidence.expiresAt)}. Before this was sent, it was ${formatDay(evidence.before)}.`;
       return evidence.otherCause === undefined ? text : `${text} ${OTHER_CAUSE_TEXTS[evidence.otherCause]}`;
     }

@@ -82,7 +82,7 @@ const NOT_AN_APPROVER: Readonly<Record<ApproverRight, string>> = {
   stop: 'Only the requester or an approver can stop this. Ask one of them.',
   resume: 'Only the requester or an approver can resume this. Ask one of them.',
   undo: 'Only the requester or an approver can undo this. Ask one of them.',
-  confirm_facts: 'Only approvers can confirm this. Ask one of them.',
+  confirm_protected_change: 'Only approvers can confirm this. Ask one of them.',
   end_mandate: 'Only the requester or an approver can end a mandate. Ask one of them.',
 };
 
@@ -96,7 +96,7 @@ const NOT_AN_APPROVER_BY_RULE: Readonly<Record<ApproverRight, (approvers: string
   stop: (approvers) => `You can’t stop this. Only the requester or ${approvers} can.`,
   resume: (approvers) => `You can’t resume this. Only the requester or ${approvers} can.`,
   undo: (approvers) => `You can’t undo this. Only the requester or ${approvers} can.`,
-  confirm_facts: (approvers) => `You can’t confirm this. Only ${approvers} can.`,
+  confirm_protected_change: (approvers) => `You can’t confirm this. Only ${approvers} can.`,
   end_mandate: (approvers) => `You can’t end this mandate. Only the requester or ${approvers} can.`,
 };
 
@@ -117,13 +117,14 @@ const PLAIN_REFUSAL_TEXTS = {
   log_differs: 'The log contradicts this order, so nothing was sent. See its thread.',
   no_such_order: 'This order doesn’t exist. `/domain orders` lists the latest.',
   not_due: 'There’s nothing to do right now. See its thread.',
-  draft_forgotten: 'This wasn’t confirmed in time and was dropped. Request it again if you still need it.',
+  draft_deleted: 'This wasn’t confirmed in time and was dropped. Request it again if you still need it.',
   order_expired: 'This has expired. Request it again if you still need it.',
   stand_in_not_needed:
     'The approval you could give as a stand-in was already given. It needs another approver.',
-  approved_already: 'You already approved this. It needs another approver.',
+  already_approved: 'You already approved this. It needs another approver.',
   own_question: 'You requested this. Write in the thread what approvers should know.',
-  own_emergency: 'You requested this, so you can’t use break glass for it. Ask an approver or another admin.',
+  emergency_on_own_order:
+    'You requested this, so you can’t use break glass for it. Ask an approver or another admin.',
   break_glass_not_allowed:
     'The policy doesn’t allow break glass here: not every rule that requires approval permits it. Ask an approver; the card lists them.',
   reason_missing: 'Say why it can’t wait. Everyone who could have approved will read it.',
@@ -135,27 +136,28 @@ const PLAIN_REFUSAL_TEXTS = {
   impact_changed:
     'The impact of this order changed since it was requested, so your approval wasn’t counted. Check the card, and approve again if it’s still right.',
   own_membership_unknown: 'Slack can’t confirm right now that you’re still a member. Try again in a minute.',
-  retry_unanswered:
+  retry_outcome_unknown:
     'A request was sent and got no response, so it may have been carried out and can’t be retried. Check with the domain service. If it wasn’t done, request it again with `/domain`.',
-  retry_done_since: 'This was carried out after all, so it can’t be retried. See the response in its thread.',
+  retry_already_done:
+    'This was carried out after all, so it can’t be retried. See the response in its thread.',
   retry_account_gone:
     'The account it used is no longer linked. Link it with `/domain link` and request it again.',
   nothing_to_undo: 'There’s nothing to undo: no nameservers changed. `/domain nameservers` sets others.',
-  undo_unknown:
+  previous_nameservers_unknown:
     'The previous nameservers are unknown, so I can’t restore them. Set them with `/domain nameservers`.',
-  stop_unapproved: 'This order isn’t approved yet. The requester can cancel it, or an approver can deny it.',
+  not_approved_yet: 'This order isn’t approved yet. The requester can cancel it, or an approver can deny it.',
   not_in_force: 'This mandate isn’t in force. `/domain mandates` lists those that are.',
   not_paused: 'This order isn’t paused. See its thread.',
   retry_bulk:
     'The auth codes of its file weren’t kept. Take the failed rows from its result file, add their auth codes, and use `/domain bulk transfer`.',
-  sent_already:
+  already_sent:
     'This request is already being sent and can’t be stopped. The result will appear in its thread.',
   outcome_known: 'This order’s outcome is known, so there’s nothing to mark. See its thread.',
   nothing_to_reveal: 'This order has nothing to show. Request it again with `/domain`.',
-  reveal_over: 'This was already shown, or an hour has passed. Request it again.',
-  reveal_key_missing:
+  secret_expired: 'This was already shown, or an hour has passed. Request it again.',
+  secret_key_missing:
     'An encryption key is missing, so I can’t show this yet. It’s kept for an hour: try again in a few minutes. Your operator can find the missing key’s ID in the log.',
-  reveal_unopened:
+  secret_undecryptable:
     'This can’t be decrypted: its key is missing, or the data was changed. Your operator can restore the key within the hour. Otherwise, request it again.',
 };
 
@@ -176,7 +178,7 @@ export function refusalText(refusal: Refusal): string {
       return refusal.action === 'confirmed'
         ? `There’s nothing left to confirm: the order ${STATE_PREDICATES[refusal.state]}. ${NEXT_STEPS[refusal.state]}`
         : `This can’t be ${PARTICIPLES[refusal.action]}, because the order ${STATE_PREDICATES[refusal.state]}. ${NEXT_STEPS[refusal.state]}`;
-    case 'open_already':
+    case 'already_open':
       return `Another order for this is already open: \`${refusal.orderId}\`. See it with \`/domain order ${refusal.orderId}\`.`;
     case 'own_order':
       return refusal.isApprover
@@ -190,7 +192,7 @@ export function refusalText(refusal: Refusal): string {
       return `The policy doesn’t allow this: ${ruleNames(refusal.rules)}. If you need it, ask an admin.`;
     case 'not_an_admin':
       return `${NOT_AN_ADMIN[refusal.action]} Ask a workspace admin or owner. If you’re one, try again in a minute.`;
-    case 'signed_off_already':
+    case 'already_signed_off':
       return `<@${refusal.by}> already signed this off.`;
     case 'not_the_requester':
       return NOT_THE_REQUESTER[refusal.action];
@@ -206,15 +208,15 @@ export function refusalText(refusal: Refusal): string {
     }
     case 'over_budget':
       return `${overBudgetText(refusal.exceeded)} An admin also has to approve it.`;
-    case 'excess_unseen':
+    case 'excess_not_shown':
       return `${overBudgetText(refusal.exceeded)} The card didn’t say so when you clicked the button; it will in a moment. Check it, and approve again if it’s still right.`;
     case 'approvals_missing':
       return `This order can’t resume with its current approvals: it now also needs ${missingApprovalLines(refusal).join('; ')}. Approvers also have to click *Resume*.`;
     case 'not_failed':
       return `Only failed orders can be retried. This order ${STATE_PREDICATES[refusal.state]}. ${refusal.state === 'UNKNOWN' ? NEXT_STEPS.UNKNOWN : 'Request it again with `/domain`.'}`;
-    case 'retry_over':
+    case 'retry_expired':
       return `This ended more than ${refusal.days} days ago, so it can’t be retried. Request it again with \`/domain\`.`;
-    case 'undo_over':
+    case 'undo_expired':
       return `This was done more than ${refusal.hours} hours ago, so it can’t be undone here. Use \`/domain nameservers\`.`;
     case 'secret_input_of':
       return `This order’s secret wasn’t kept. Only the requester, <@${refusal.ownerId}>, can retry and enter it again.`;
@@ -226,7 +228,7 @@ export function refusalText(refusal: Refusal): string {
       return `A name expires before that time, on ${formatDay(getUtcDay(refusal.expiresAt))}. Choose an earlier time.`;
     case 'mandate_held':
       return summaryText({ code: 'mandate_held', holdReason: refusal.holdReason });
-    case 'nothing_waits':
+    case 'nothing_to_stop':
       return `Nothing is waiting to be sent: the order ${STATE_PREDICATES[refusal.state]}. See its thread.`;
     default:
       return PLAIN_REFUSAL_TEXTS[refusal.code];

@@ -20,13 +20,13 @@ export function formatTaskNote(note: TaskNote): string {
       return 'The transfer also renews the name.';
     case 'auth_code_needed':
       return 'The auth code is required.';
-    case 'period_taken_for_years':
+    case 'period_assumed_in_years':
       return 'The service’s documentation doesn’t name the period’s unit, so I assume years.';
     case 'website_and_mail_stop':
       return 'The name’s website and mail will stop working.';
     case 'replaces_nameservers':
       return 'This probably replaces all nameservers. A mistake can take the name offline.';
-    case 'auth_code_gives_name_away':
+    case 'auth_code_allows_transfer':
       return 'Anyone with the auth code can transfer the name away.';
     case 'new_owner_not_sent':
       return 'The service’s API has no field for the new owner, so this only starts the process.';
@@ -42,7 +42,7 @@ export function formatTaskNote(note: TaskNote): string {
       return `If the losing registrar doesn’t respond, the transfer completes within ${note.days} days.`;
     case 'restorable':
       return `A restore is possible for ${note.days} days after the deletion.`;
-    case 'restorable_then_free':
+    case 'restorable_then_available':
       return `The name can be restored for ${note.restorableDays} days, for a fee. ${note.pendingDeleteDays} days later, anyone can register it.`;
   }
 }

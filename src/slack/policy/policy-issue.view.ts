@@ -20,11 +20,11 @@ const ISSUE_SENTENCES: Readonly<Record<PolicyIssueCode | YamlIssueCode, (parts: 
   not_text: ({ field }) => `“${field}” must be text or a list of texts.`,
   unknown_field: ({ given, all }) => `Unknown field “${given}”. Fields: “${all.replaceAll(', ', '”, “')}”.`,
   missing: ({ field, first }) => `“${field}” is missing. Add it, for example: ${first}`,
-  one_value_only: ({ field, first }) => `“${field}” can have only one value, for example: ${first}`,
+  multiple_values: ({ field, first }) => `“${field}” can have only one value, for example: ${first}`,
   too_many_items: ({ given, first }) => `There are ${given} items. Use at most ${first}.`,
   name_too_long: ({ given, first }) => `The name has ${given} characters. Use at most ${first}.`,
   name_taken: ({ given }) => `Another rule is also called “${given}”. Give each rule a unique name.`,
-  unreadable_name: () => 'The name contains an invisible character. Type it again.',
+  invalid_name: () => 'The name contains an invisible character. Type it again.',
   unknown_task: ({ given, all }) => `Unknown task “${given}”. Tasks: ${all}.`,
   unreadable_pattern: ({ given, all }) => `“${given}” isn’t a name pattern. Use one of these: ${all}.`,
   not_an_id: ({ given }) =>
@@ -38,24 +38,24 @@ const ISSUE_SENTENCES: Readonly<Record<PolicyIssueCode | YamlIssueCode, (parts: 
   unknown_decision: ({ given, all }) => `“${given}” isn’t a decision. Use one of these: ${all}.`,
   not_for_this_decision: ({ field, given }) =>
     `“${field}” is only for rules with “decision: approve”, but this rule has “${given}”. Remove the field or change the decision.`,
-  not_a_count: ({ given, all }) => `“${given}” isn’t a number of people. Use a whole number: ${all}.`,
+  invalid_count: ({ given, all }) => `“${given}” isn’t a number of people. Use a whole number: ${all}.`,
   more_than_approvers: ({ given, first }) =>
     `The rule needs ${given} approvals but has only ${first} approvers. Add approvers, or write “needed: ${first}”.`,
   not_a_duration: ({ given, all }) => `“${given}” isn’t a duration. Write it like these: ${all}.`,
   not_before_ttl: ({ given, first }) =>
     `${given} is too long, because the order expires after ${first}. Use a shorter time.`,
   not_true_or_false: ({ given }) => `“${given}” must be true or false.`,
-  not_with_signed: () => 'A rule with signed approvals can’t allow break glass. Remove one of them.',
+  conflicts_with_signed: () => 'A rule with signed approvals can’t allow break glass. Remove one of them.',
   file_too_large: () => 'The file is too large for a policy. Use another file.',
   nested_too_deep: () => 'This is nested too deep. Write fields and lists as in the downloaded file.',
   alias: ({ given }) =>
     `“${given}” is a YAML anchor or alias. Write its value instead. Put text that starts with * or & in quotes, such as "*.rest".`,
   tag: ({ given }) => `“${given}” is a YAML tag. Remove it, or put the text in quotes.`,
   directive: ({ given }) => `“${given}” is a YAML directive. Remove the line.`,
-  several_documents: () => 'A second document starts here. Put all rules in one document.',
+  multiple_documents: () => 'A second document starts here. Put all rules in one document.',
   duplicate_field: ({ given }) => `“${given}” appears twice. Remove one.`,
-  unreadable_key: () => 'The text before the colon isn’t a field. Use one such as “tasks:”.',
-  not_yaml: () => 'The YAML can’t be read from here on. Check the indentation, quotes and brackets.',
+  invalid_key: () => 'The text before the colon isn’t a field. Use one such as “tasks:”.',
+  invalid_yaml: () => 'The YAML can’t be read from here on. Check the indentation, quotes and brackets.',
 };
 
 /** Omits the rule and field, for places that already show them. */

@@ -53,11 +53,11 @@ function presetButtons({ id, name }: Preset) {
 
 export function presetIssueText(issue: PresetIssue): string {
   switch (issue) {
-    case 'no_name':
+    case 'missing_name':
       return 'Enter a name, such as “Our DNS”.';
-    case 'long_name':
+    case 'name_too_long':
       return 'Use at most 60 characters.';
-    case 'nothing_given':
+    case 'all_fields_empty':
       return 'Enter at least one contact.';
     case 'not_an_id':
       return 'Enter the contact’s ID at the domain service.';

@@ -49,7 +49,7 @@ const BY_BOB: Omit<ConfirmationContext, 'proposal'> = {
   charter: 'not_needed',
 };
 const REQUIRED = { confirmers: [progress(1).requirement], isAdmin: false } as const;
-const NOT_AN_APPROVER = { code: 'not_an_approver', action: 'confirm_facts' } as const;
+const NOT_AN_APPROVER = { code: 'not_an_approver', action: 'confirm_protected_change' } as const;
 
 test.each(KINDS.map((kind) => [kind] as const))(
   'a proposal of %s needs another person who has seen it',

@@ -96,7 +96,7 @@ test('a key of another host doesn’t count', async () => {
   const log = newLog(everybody, [[anna, bob]]);
   const moved = { ...log, added: log.added.map((key) => ({ ...key, host: 'old.example' })) };
   const ring = await buildKeyRing(moved, trust);
-  expect(ring.keys.map(({ validity }) => validity)).toEqual(everybody.map(() => 'other_host'));
+  expect(ring.keys.map(({ validity }) => validity)).toEqual(everybody.map(() => 'host_mismatch'));
 });
 
 test('a key that was added twice counts for nobody', async () => {

@@ -120,7 +120,7 @@ describe('an unreadable file gets the reason, with the line', () => {
       { code: 'column_of_other_task', line: 1, column: 'period' },
     ],
     ['a missing column', 'nameservers', 'name\ncafe.rest', { code: 'missing_column', column: 'nameservers' }],
-    ['a column twice', 'delete', 'name,name\na.rest,b.rest', { code: 'repeated_column', column: 'name' }],
+    ['a column twice', 'delete', 'name,name\na.rest,b.rest', { code: 'duplicate_column', column: 'name' }],
   ])('%s', async (_what, task, text, issue) => {
     expect(await issuesOf(task, text)).toEqual([expect.objectContaining(issue)]);
   });

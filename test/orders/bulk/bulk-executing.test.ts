@@ -85,7 +85,7 @@ describe('a plan', () => {
     const order = await draft(renewals(3));
     const open = await rig.ask('renew', { names: ['n2.rest'], period: 1 });
     expect(await confirmOrder(rig.orders, order.id, 'U0ALICE')).toMatchObject({
-      kind: 'open_already',
+      kind: 'already_open',
       order: { id: open.id },
     });
   });

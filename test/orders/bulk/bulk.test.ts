@@ -32,7 +32,7 @@ describe('rows that can’t be requested', () => {
       [2, 'open_order'],
       [3, 'zone_issue'],
       [4, 'refused_by_policy'],
-      [5, 'deleted_already'],
+      [5, 'already_deleted'],
     ]);
   });
 

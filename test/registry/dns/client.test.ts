@@ -53,7 +53,7 @@ describe('an existing record', () => {
 
   test('is found in any letter case', async () => {
     const { dns, client } = await cafe();
-    dns.faults.set({ kind: 'other_case' });
+    dns.faults.set({ kind: 'upper_case' });
     expect(await client.query('CAFE.Rest.', 'A')).toMatchObject({ kind: 'records' });
   });
 

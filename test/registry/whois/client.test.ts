@@ -43,7 +43,7 @@ test.each([
   ['hangs', (): undefined => undefined, 'timeout'],
   ['sends 10 MB', () => Buffer.alloc(10_000_000, 'x'), 'too_large'],
   ['answers nothing', () => '', 'not_whois'],
-  ['answers for another name', () => 'Domain: other.hk\nExpiry Date: 03-04-2027', 'other_name'],
+  ['answers for another name', () => 'Domain: other.hk\nExpiry Date: 03-04-2027', 'name_mismatch'],
 ])('a server that %s gives no date', async (_, answer, kind) => {
   expect((await ask(answer)).answer).toEqual({ kind });
 });

@@ -199,9 +199,9 @@ test.each(SHAPES)('%s: %s', (lines, expected, zones) => {
 
 describe('answers', () => {
   test.each([
-    ['of another name', 'Domain Name: other.rest\nExpiry Date: 2027-04-03', 'other_name'],
-    ['of a longer name', 'Domain Name: mycafe.rest\nExpiry Date: 2027-04-03', 'other_name'],
-    ['without a name', 'Expiry Date: 2027-04-03', 'other_name'],
+    ['of another name', 'Domain Name: other.rest\nExpiry Date: 2027-04-03', 'name_mismatch'],
+    ['of a longer name', 'Domain Name: mycafe.rest\nExpiry Date: 2027-04-03', 'name_mismatch'],
+    ['without a name', 'Expiry Date: 2027-04-03', 'name_mismatch'],
     [
       'in the shape of a record',
       'Domain Name: cafe.rest\nRegistrar: LIMIT EXCEEDED\nExpiry Date: 2027-04-03',

@@ -47,7 +47,7 @@ test('each refusal says what to do', () => {
   for (const refusal of [
     { code: 'not_an_admin', action: 'break_glass' },
     { code: 'not_an_admin', action: 'sign_off' },
-    { code: 'own_emergency' },
+    { code: 'emergency_on_own_order' },
     { code: 'break_glass_not_allowed' },
     { code: 'reason_missing' },
     { code: 'own_emergency_approval' },

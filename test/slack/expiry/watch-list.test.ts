@@ -36,7 +36,10 @@ describe('refused changes of the watch list', () => {
       '“2027-03-01 25:00” has an invalid time. Correct or remove the time.',
     ],
     [{ code: 'open_quote' }, 'A quotation mark isn’t closed. Correct the line.'],
-    [{ code: 'other_date' }, 'The file has this name twice, with different dates. Remove one of the lines.'],
+    [
+      { code: 'conflicting_date' },
+      'The file has this name twice, with different dates. Remove one of the lines.',
+    ],
     [
       { code: 'too_many_lines', limit: 50_000 },
       'I read only the first 50000 lines. Import the others as another list.',

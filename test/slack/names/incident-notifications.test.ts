@@ -92,7 +92,7 @@ function deps(changes: Changes = {}) {
     nameRecords: {
       find: async (name) => {
         const known = await observations.find(name);
-        const trusted = { registrar: 'Ours', at: T0, transferKnownAt: undefined };
+        const trusted = { registrar: 'Ours', at: T0, transferExpectedAt: undefined };
         return known && { ...known, trusted, history: { registrar } };
       },
     },
@@ -129,7 +129,7 @@ async function show(kind: Kind = 'registrar', name = 'cafe.rest', orderId = 'o1'
   };
   const incident = updateIncidents(await incidents.listForName(name, 1), {
     name,
-    unexplained: [{ change, orders: [{ id: orderId, task: 'renew', reason: 'other_task' }] }],
+    unexplained: [{ change, orders: [{ id: orderId, task: 'renew', reason: 'task_mismatch' }] }],
     history: known.history,
     at: now(),
   });

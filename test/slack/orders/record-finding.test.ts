@@ -11,7 +11,7 @@ test.each<[StoredEvidence, string]>([
     'The registry shows other nameservers: ns0.example, ns1.example, ns2.example, ns3.example, ns4.example, ns5.example and 4 more.',
   ],
   [
-    { code: 'expiry_moved', ...dates, otherCause: 'transfer', overHttp: true },
+    { code: 'expiry_changed', ...dates, otherCause: 'transfer', overHttp: true },
     'The registry shows the expiry date 20 Jun 2029. Before this was sent, it was 20 Jun 2027. The registrar may also have changed, and a transfer changes the date too. The record came over plain HTTP.',
   ],
   [

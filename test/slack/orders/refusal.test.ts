@@ -8,10 +8,10 @@ import { retryReasonText, summaryText } from '../../../src/slack/orders/summary.
 
 describe('a refusal says why and what to do', () => {
   test.each<[Refusal, RegExp]>([
-    [{ code: 'draft_forgotten' }, /^This wasn’t confirmed in time and was dropped\. Request it again/],
+    [{ code: 'draft_deleted' }, /^This wasn’t confirmed in time and was dropped\. Request it again/],
     [{ code: 'not_the_requester', action: 'cancel' }, /^Only the requester can cancel this\. An approver/],
     [{ code: 'not_an_approver', action: 'stop' }, /^Only the requester or an approver can stop this\./],
-    [{ code: 'open_already', orderId: 'abc' }, /already open: `abc`\. See it with `\/domain order abc`\.$/],
+    [{ code: 'already_open', orderId: 'abc' }, /already open: `abc`\. See it with `\/domain order abc`\.$/],
     [
       { code: 'wrong_state', action: 'approved', state: 'DENIED' },
       /^This can’t be approved, because the order was denied\. Request it again if you still need it\.$/,
@@ -36,18 +36,21 @@ describe('a refusal says why and what to do', () => {
       { code: 'not_failed', state: 'UNKNOWN' },
       /This order was sent, but its outcome is unknown\. An approver has to mark it/,
     ],
-    [{ code: 'retry_over', days: 7 }, /more than 7 days ago, so it can’t be retried\. Request it again/],
+    [{ code: 'retry_expired', days: 7 }, /more than 7 days ago, so it can’t be retried\. Request it again/],
     [
-      { code: 'undo_over', hours: 48 },
+      { code: 'undo_expired', hours: 48 },
       /more than 48 hours ago.*can’t be undone here\. Use `\/domain nameservers`/,
     ],
-    [{ code: 'undo_unknown' }, /unknown, so I can’t restore them\. Set them with `\/domain nameservers`/],
+    [
+      { code: 'previous_nameservers_unknown' },
+      /unknown, so I can’t restore them\. Set them with `\/domain nameservers`/,
+    ],
     [{ code: 'nothing_to_undo' }, /no nameservers changed\./],
     [
-      { code: 'retry_unanswered' },
+      { code: 'retry_outcome_unknown' },
       /^A request was sent and got no response, so it may have been carried out and can’t be retried\. Check with the domain service\. If it wasn’t done, request it again with `\/domain`\.$/,
     ],
-    [{ code: 'retry_done_since' }, /^This was carried out after all, so it can’t be retried/],
+    [{ code: 'retry_already_done' }, /^This was carried out after all, so it can’t be retried/],
     [
       { code: 'retry_account_gone' },
       /no longer linked\. Link it with `\/domain link` and request it again\.$/,
@@ -55,10 +58,10 @@ describe('a refusal says why and what to do', () => {
     [{ code: 'secret_input_of', ownerId: 'U0ALICE' }, /Only the requester, <@U0ALICE>, can retry/],
     [{ code: 'secret_answer_of', ownerId: 'U0ALICE' }, /a secret of <@U0ALICE>, so only they can retry/],
     [
-      { code: 'nothing_waits', state: 'SUCCEEDED' },
+      { code: 'nothing_to_stop', state: 'SUCCEEDED' },
       /^Nothing is waiting to be sent: the order is already done\./,
     ],
-    [{ code: 'reveal_key_missing' }, /^An encryption key is missing, .*It’s kept for an hour: try again/],
+    [{ code: 'secret_key_missing' }, /^An encryption key is missing, .*It’s kept for an hour: try again/],
   ])('%j', (refusal, words) => {
     expect(refusalText(refusal)).toMatch(words);
   });

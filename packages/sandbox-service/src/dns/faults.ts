@@ -9,7 +9,7 @@ export interface DnsFault {
     | /** The correct response, but not authoritative. */ 'not_authoritative'
     | /** UDP: an empty response with the truncation bit. */ 'truncate'
     | /** The header of a response, then garbage. */ 'garbage'
-    | /** The correct response, with the name in capitals. */ 'other_case'
+    | /** The correct response, with the name in capitals. */ 'upper_case'
     | /** Queries with EDNS get FORMERR, as from very old servers. */ 'no_edns'
     | /** No DNSSEC records, although they were requested. */ 'no_dnssec'
     | /** A response with 2,000 records. */ 'huge'

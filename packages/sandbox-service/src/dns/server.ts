@@ -278,7 +278,7 @@ function buildPackets(
       return question.transport === 'udp' ? [encodeTruncated(query)] : [correctPacket];
     case 'garbage':
       return [Buffer.concat([correctPacket.subarray(0, 12), Buffer.from([0xff, 0xff, 0xff])])];
-    case 'other_case': {
+    case 'upper_case': {
       const questions = (query.questions ?? []).map((entry) => ({
         ...entry,
         name: entry.name.toUpperCase(),

@@ -35,7 +35,7 @@ const INVALID_REASONS: Readonly<Record<InvalidReason, string>> = {
   not_vouched: 'not valid yet: no one with a valid passkey has vouched for it',
   revoked: 'revoked',
   left: 'not valid: its owner left the workspace',
-  other_host: 'not valid: it belongs to an address other than PUBLIC_URL. Add a new one',
+  host_mismatch: 'not valid: it belongs to an address other than PUBLIC_URL. Add a new one',
   ambiguous: 'not valid: it was added twice',
   events_missing: 'not valid: passkey events are missing from the log',
 };
