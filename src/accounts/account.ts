@@ -56,7 +56,7 @@ export interface AccountStore {
   readonly team: TeamAccountStore;
 }
 
-/** Stores the team's account, of which there is at most one. Every change is logged. */
+/** Stores the team's account. There is at most one. Every change is logged. */
 export interface TeamAccountStore {
   find(teamId: string): Promise<Account | undefined>;
   /** Replaces the previous account. If the login is the same, the account keeps its id. */

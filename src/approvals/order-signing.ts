@@ -47,7 +47,7 @@ export interface OrderSigningDeps {
   readonly now: () => Date;
 }
 
-/** What a signature covers besides the statement. For a paused order, the values after it is resumed. */
+/** The parts of an order that a signature covers besides the statement. For a paused order, the values after it is resumed. */
 function buildApprovalBinding(order: Order): SignatureBinding {
   const { id, requesterId, earlierRequesters, account, retryOf, requirements, bulk, items, approvalRound } =
     order;

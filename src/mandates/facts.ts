@@ -94,6 +94,7 @@ async function checkPolicy(
 ): Promise<RenewalFacts['policy'] | 'unknown'> {
   if (requirements.outcome === 'refuse') return 'refuses';
   if (requirements.outcome === 'free') return 'satisfied';
+  const now = deps.now();
   const approverIds = mandate.approvals.map(({ userId }) => userId);
   const standIns = await loadApprovalStandIns(deps, mandate);
   const loaded = await loadPeople({ ...deps, standIns }, requirements.list, approverIds);
@@ -105,7 +106,7 @@ async function checkPolicy(
       : new Set(),
     people: loaded.people,
     allowSelfApproval: false,
-    now: deps.now(),
+    now,
   });
   if (isApproved) return 'satisfied';
   return loaded.unreadableGroups.length > 0 || loaded.unconfirmed.size > 0

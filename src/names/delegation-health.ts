@@ -105,7 +105,7 @@ export function findDangers(
   };
 }
 
-/** Whether no server answers for the name, so whoever adds it at one of them controls all answers. */
+/** Whether no server answers for the name, so anyone who adds it at one of them controls all answers. */
 function isAllLame(history: NameHistory): boolean {
   const listHosts = (fact: FactName) => history[fact]?.current?.value ?? [];
   const lameHosts = listHosts('lame_nameservers');

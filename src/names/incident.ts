@@ -242,7 +242,7 @@ function isReverted(
     case 'pending_delete':
       return !after.some((status) => value.includes(status));
     case 'all_lame':
-      // Whoever added the name at these servers may have left other records there.
+      // The person who added the name at these servers may have left other records there.
       return (
         value.length === 0 && !(isDelegatedTo(history, after) && hasNewRecords(history, afterFirstSeenAt))
       );

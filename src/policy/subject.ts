@@ -1,6 +1,6 @@
 /* Rules, budgets and tags are matched against the hosts that an order affects. */
 
-/** What a task's names are. A contact's or user's id affects no host, even if it looks like one. */
+/** The kind of names that a task has. A contact's or user's id affects no host, even if it looks like one. */
 export type NameKind = 'host' | 'id';
 
 export interface AffectedName {

@@ -161,7 +161,7 @@ describe('confirming a draft', () => {
     const outcomes = await Promise.all(
       [first, second].map(({ id }) => confirmOrder(rig.orders, id, 'U0ALICE')),
     );
-    expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['confirmed', 'already_open']);
+    expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['already_open', 'confirmed']);
     await rig.runDue();
     expect(rig.service.received).toHaveLength(1);
   });

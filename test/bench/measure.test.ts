@@ -21,7 +21,7 @@ const LINE: Line = {
 
 test('a ratio is taken within each round, and its median counts', () => {
   expect(targetFigures(LINE)).toEqual([0.6, 0.4, 0.4]);
-  expect(computeSpread(targetFigures(LINE))).toEqual({ median: 0.4, least: 0.4, most: 0.6 });
+  expect(computeSpread(targetFigures(LINE))).toEqual({ median: 0.4, min: 0.4, max: 0.6 });
   expect(isMet(LINE)).toBe(false);
   expect(isMet({ ...LINE, ours: [60, 50, 70] })).toBe(true);
 });

@@ -52,7 +52,7 @@ describe('time', () => {
     await settings({ approval_ttl: '1s' });
     const order = await ask(t.workspace, t.alice, '/domain renew cocktail.rest');
     const expired = await order.ends('EXPIRED', 6_000);
-    expect(textOf(expired)).toMatch(/<@U0ALICE>.*no one approved it in time/is);
+    expect(textOf(expired)).toMatch(/<@U0ALICE>.*wasn’t approved in time/is);
     expect(buttonsOf(order.card)).toEqual(['order_look', 'order_receipt']);
     nothingSent(order);
     const next = await ask(t.workspace, t.alice, '/domain renew cocktail.rest');

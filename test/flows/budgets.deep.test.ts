@@ -112,7 +112,7 @@ it('are shown on the card, and an excess waits for an admin and says so', async 
   expect(await detailsOf(t.workspace, t.bob, over.card)).toContain('Approved by <@U0ADA>.');
 
   const spend = await answerTo(t.workspace, t.alice, '/domain spend');
-  expect(spend).toMatch(/all names\n−€16\.00 ██████████ 180%\n€20\.00\n.*\n€36\.00\n€0\.00/);
+  expect(spend).toMatch(/all names\n−€16\.00 ██████████ 180% used\n€20\.00\n.*\n€36\.00\n€0\.00/);
 });
 
 it('are changed, which updates pending cards, and removed; the audit log has all of it', async () => {

@@ -66,14 +66,14 @@ test(
     await look();
     const reply = await order.ends('SUCCEEDED', 15_000);
     expect(textOf(reply)).toMatch(
-      /I marked this as done\. The registry shows.*registered when this was sent, with the requested nameservers/s,
+      /I marked this as done\. The registry shows.*registered at the time this was sent, with the requested nameservers/s,
     );
     expect(chargesFor(s.service, 'brand-new.rest')).toBe(1);
     expect(requestsOf(s.service, order)).toHaveLength(1);
     const { csv } = await auditLog(s.workspace);
     const lines = csv.split('\r\n').filter((line) => line.includes(order.id) && line.includes(',resolved,'));
     expect(lines).toHaveLength(1);
-    expect(lines[0]).toMatch(/,resolved,Registry record \(RDAP\),.*registered when this was sent/);
+    expect(lines[0]).toMatch(/,resolved,Registry record \(RDAP\),.*registered at the time this was sent/);
   },
   MAX_WAIT_MS,
 );

@@ -157,9 +157,9 @@ describe('a mandate', () => {
     const order = await asked({ ...TERMS, mandate_names: '*.rest', until: dayAhead(300) });
     expect(order.card.text).toMatch(/^Mandate to renew \*\.rest: waiting for approval$/);
     expect(textOf(order.card)).toMatch(
-      /Total resets: every calendar year · Until: \d+ \w+ \d{4} · Renews: 10 days before expiry/,
+      /Period: calendar year · Until: \d+ \w+ \d{4} · Renews: 10 days early/,
     );
-    expect(textOf(order.card)).toMatch(/Covers \d+ names · about €\S+ next year/);
+    expect(textOf(order.card)).toMatch(/Covers \d+ names · about €\S+ a year/);
     const look = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(order.card, 'order_look'));
     for (const name of names) expect(textOf(look)).toContain(name);
     await t.alice.click(order.card, 'order_cancel');
@@ -179,7 +179,7 @@ describe('a mandate', () => {
     expect(orderOf(order.card)).toMatchObject({ task: 'mandate', state: 'PENDING' });
     expect(card).toContain('18.00 EUR');
     expect(card).toMatch(/Covers 4 names/);
-    expect(card).toMatch(/about €72\.00 next year/);
+    expect(card).toMatch(/about €72\.00 a year/);
     expect(await toldAfter(t.workspace, t.alice, () => t.alice.click(order.card, 'order_approve'))).toMatch(
       /an approver has to approve it/,
     );
@@ -206,7 +206,7 @@ describe('a mandate', () => {
     const day = await dayOf('guest-a.rest');
     expect(textOf(day)).toMatch(/Mandates will renew 3 names starting tomorrow/);
     expect(textOf(day)).toMatch(
-      /\*guest-a\.rest\* · expires .* · a mandate renews it on \d+ \w+ \d+, about €18\.00, unless you let it lapse/,
+      /\*guest-a\.rest\* · expires .* · a mandate renews it on \d+ \w+ \d+, about €18\.00, unless it’s stopped/,
     );
     expect(buttonsOf(day).filter((button) => button === 'order_stop')).toHaveLength(3);
     expect(buttonsOf(day)).toContain('mandate_stop_all');

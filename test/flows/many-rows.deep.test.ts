@@ -90,7 +90,7 @@ test('a plan shows valid and invalid rows, with reasons, and nothing is requeste
   expect(said).toMatch(/1 of 4 rows is valid/);
   expect(said).toMatch(/Line 3 \(nodot\)/);
   expect(said).toMatch(/Line 4 \(plan-2\.rest\): period: /);
-  expect(said).toMatch(/Line 5 \(plan-1\.rest\): It repeats line 2/);
+  expect(said).toMatch(/Line 5 \(plan-1\.rest\): It’s the same as line 2/);
   expect(said).toMatch(/1 name\* not on the watch list: plan-1\.rest/);
   expect(said).toMatch(/1 approval from .*<@U0BOB>/);
   expect(said).toMatch(/Plan `[0-9a-f]{8}`/);
@@ -214,7 +214,7 @@ test('its failed rows are requested again with a new plan', async () => {
   await t.hurry(retry.becomes('PENDING'));
   expect(textOf(retry.card)).toContain(order.id);
   const again = await toldAfter(t.workspace, t.alice, () => t.alice.click(reply, 'order_retry'));
-  expect(again, 'one retry of a row at a time').toContain(`Order ${retry.id} for this name is already open`);
+  expect(again, 'one retry of a row at a time').toContain(`The name already has an open order, ${retry.id}`);
   await approveWhereItStands(t.workspace, t.bob, retry.card);
   await t.hurry(retry.ends('SUCCEEDED'));
   for (const name of names) {

@@ -150,7 +150,7 @@ describe('a mandate', () => {
         { name: 'dear.rest', holdReason: 'price_above' },
         { name: 'doubtful.rest', holdReason: 'date_in_doubt' },
       ],
-      others: ['old.rest'],
+      coveredByOthers: ['old.rest'],
     });
     expect(priced).toEqual([getUtcDay(new Date(rig.now.getTime() - 365 * DAY_MS)), getUtcDay(rig.now)]);
     expect((await preview(older)).coveredByOthers).toEqual([]);

@@ -14,7 +14,7 @@ const FLOATING =
   /\bparseFloat\b|\btoFixed\b|\btoPrecision\b|\bMath\.(round|floor|ceil|trunc)\b|\d\.\d|\bfloat\d?\b|[^*/<]\/(?![*/>])/;
 /** Lines with a division of bigints, which is exact. */
 const EXACT = [
-  'const parts = getCurrencyFormat(locale, currency, exponent).formatToParts(absolute / divisor);',
+  'const parts = getCurrencyFormat(locale, currency, decimalCount).formatToParts(absolute / divisor);',
   'return Number(BigInt(minor) / 10n ** BigInt(getCurrencyDecimals(currency) ?? 2));',
   'const percent = total === 0n ? (used === 0n ? 0n : 100n) : (used * 100n) / total;',
   'const filled = Number(percent > 100n ? 10n : percent / 10n);',

@@ -247,7 +247,7 @@ describe('between the request and the approval', () => {
     const now = impact('delete', { facts });
     expect(compareImpacts(asked, now)).toEqual({
       appeared: [{ code: 'signed', severity: 'note' }],
-      gone: [
+      disappeared: [
         { code: 'website', severity: 'stops', addresses: ['198.51.100.7'], hosts: ['@'] },
         { code: 'unseen', severity: 'unseen', reason: 'timeout', facts: ['aaaa'] },
       ],
@@ -409,7 +409,7 @@ describe('for all facts', () => {
     fc.assert(
       fc.property(input, input, (one, other) => {
         const [before, after] = [assessImpact(one), assessImpact({ ...other, task: one.task })];
-        expect(compareImpacts(before, before)).toEqual({ appeared: [], gone: [], changed: [] });
+        expect(compareImpacts(before, before)).toEqual({ appeared: [], disappeared: [], changed: [] });
         const forth = compareImpacts(before, after);
         const back = compareImpacts(after, before);
         expect(back.disappeared).toEqual(forth.appeared);

@@ -110,7 +110,11 @@ describe('an incident', () => {
     const said = sayShown(opened(moved()), { by: 'U0BOB', reason: 'planned' }, false);
     if (!said.ok) throw new Error('it was refused');
     const update = look(said.incident, [lock('a', 10)], 11);
-    expect(update?.after).toMatchObject({ state: 'open', explained: undefined, proposed: undefined });
+    expect(update?.after).toMatchObject({
+      state: 'open',
+      explanation: undefined,
+      proposedExplanation: undefined,
+    });
   });
 
   test('that was raised stays raised after another change', () => {
@@ -137,7 +141,7 @@ describe('an incident is over', () => {
     ['a delegation that was gone', unexplained('delegation_gone', 'parent_nameservers', OURS, [])],
   ])('when everything is back: %s', (_case, change) => {
     const update = look(opened(change), [], 5, back);
-    expect(update).toMatchObject({ after: { state: 'over', overAt: at(5) }, added: [] });
+    expect(update).toMatchObject({ after: { state: 'over', overAt: at(5) }, addedChanges: [] });
   });
 
   test('of servers that didn’t know the name when it is set up again, or moved away, not when it is set up differently', () => {
@@ -240,12 +244,12 @@ describe('an incident is over', () => {
     for (const fact of ['parent_nameservers', 'registry_nameservers', 'nameservers'] as const) {
       expect(look(incident, [movedBack(fact, 5)], 5, back)).toMatchObject({
         after: { state: 'over' },
-        added: [],
+        addedChanges: [],
       });
     }
     const gone = opened(unexplained('delegation_gone', 'parent_nameservers', OURS, []));
     const returned = unexplained('nameservers', 'parent_nameservers', [], OURS, 5);
-    expect(look(gone, [returned], 5, back)).toMatchObject({ after: { state: 'over' }, added: [] });
+    expect(look(gone, [returned], 5, back)).toMatchObject({ after: { state: 'over' }, addedChanges: [] });
   });
 
   const ds = (fact: FactName, before: readonly string[], after: readonly string[], hours = 0) =>
@@ -297,7 +301,7 @@ describe('an incident is over', () => {
     expect(look2([movedBack('parent_nameservers', 90)], 90, half)).toMatchObject({
       before: { id: older.id },
       after: { id: older.id, state: 'over' },
-      added: [],
+      addedChanges: [],
     });
     const other = historyOf({ parent_nameservers: THIEF, statuses: ['client transfer prohibited'] });
     expect(look2([], 90, other)).toMatchObject({ after: { id: latest.id, state: 'over' } });
@@ -325,21 +329,21 @@ describe('that it was ours', () => {
   test('is said by one person', () => {
     expect(sayShown(opened(moved()), bob, false)).toMatchObject({
       ok: true,
-      incident: { state: 'ours', explained: bob },
+      incident: { state: 'ours', explanation: bob },
     });
   });
 
   test('is said by two people for a guarded name', () => {
     const first = sayShown(opened(moved()), bob, true);
     if (!first.ok) throw new Error('it was refused');
-    expect(first.incident).toMatchObject({ state: 'open', proposed: bob, explained: undefined });
+    expect(first.incident).toMatchObject({ state: 'open', proposedExplanation: bob, explanation: undefined });
     expect(sayShown(first.incident, bob, true)).toEqual({
       ok: false,
       refusal: { code: 'needs_another_person' },
     });
     expect(sayShown(first.incident, { by: 'U0ADA', reason: 'yes' }, true)).toMatchObject({
       ok: true,
-      incident: { state: 'ours', explained: { by: 'U0ADA' } },
+      incident: { state: 'ours', explanation: { by: 'U0ADA' } },
     });
   });
 

@@ -54,7 +54,7 @@ describe('the record of a domain', () => {
     expect(registrationIn(full, 'cafe.rest')).toEqual({
       transferredAt: undefined,
       deletedAt: undefined,
-      isSecure: true,
+      usedHttps: true,
       hasExactDates: true,
       expiresAt: new Date('2027-03-01T12:00:00Z'),
       registeredAt: new Date('2020-03-01T12:00:00.000Z'),

@@ -101,7 +101,7 @@ describe('an impact', () => {
           });
           const read = storedImpactSchema.parse(kept(impact));
           expect(read).toEqual(impact);
-          expect(compareImpacts(impact, read)).toEqual({ appeared: [], gone: [], changed: [] });
+          expect(compareImpacts(impact, read)).toEqual({ appeared: [], disappeared: [], changed: [] });
         },
       ),
     );

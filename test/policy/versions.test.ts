@@ -199,7 +199,7 @@ describe('past orders under a draft', () => {
         }));
         expect(comparePastOrders(under(version, current), kept)).toMatchObject({
           unchanged: kept.length,
-          changed: [],
+          changedOrders: [],
         });
       }),
       { numRuns: runs(500) },

@@ -264,7 +264,7 @@ describe('an import', () => {
     await watch('i1.rest', 'i2.rest');
     await edit(store, new Map([['i1.rest', { note: 'stays' }]]), 'U0ALICE', NOW);
     const planned = await plan('name,tags,owner\ni1.rest,"b a",U0ADA\ni2.rest,,\nnobody.rest,x,');
-    expect(planned).toMatchObject({ unchangedCount: 1, unwatched: ['nobody.rest'] });
+    expect(planned).toMatchObject({ unchangedCount: 1, unwatchedNames: ['nobody.rest'] });
     expect(planned.changedNames.map(({ name, after }) => [name, after])).toEqual([
       ['i1.rest', { owner: 'U0ADA', tags: ['a', 'b'], channel: undefined, note: 'stays' }],
     ]);

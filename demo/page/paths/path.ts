@@ -13,7 +13,7 @@ export interface Situation {
   readonly requests: readonly SeenRequest[];
   /** Titles of the ceremonies that were finished on the bot's pages. */
   readonly ceremonies: readonly string[];
-  /** What the person has seen: `ts` of messages, and keywords of the paths. */
+  /** The state that the person has seen: `ts` of messages, and keywords of the paths. */
   readonly seen: readonly string[];
   /** The open side panel. */
   readonly panel?: PanelName | undefined;

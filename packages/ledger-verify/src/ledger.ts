@@ -242,7 +242,7 @@ export async function createLedgerCheck(
           ...(anchored === undefined
             ? []
             : [
-                `Anchor ${anchored.seal} fits: what was sealed up to event ${anchored.to} hasn’t changed since that seal was published (${anchored.at}, according to the seal).`,
+                `Anchor ${anchored.seal} fits: everything sealed up to event ${anchored.to} hasn’t changed since that seal was published (${anchored.at}, according to the seal).`,
               ]),
         ],
       };

@@ -35,7 +35,7 @@ it('answers with an exit code and in plain words', () => {
   const proved = run(textOf(lines), '--key', signer.fingerprint, '--anchor', anchor);
   expect(proved).toMatchObject({ status: 0, stderr: '' });
   expect(proved.stdout).toContain('5 events (1 to 5) are all there');
-  expect(proved.stdout).toContain('Anchor 2 fits: what was sealed up to event 5');
+  expect(proved.stdout).toContain('Anchor 2 fits: everything sealed up to event 5');
   const cut = run(textOf(lines.slice(0, 5)), '--anchor', anchor, '--json');
   expect(cut).toMatchObject({ status: 1, stderr: '' });
   expect(JSON.parse(cut.stdout)).toMatchObject({ verdict: 'differs', differences: [{ code: 'cut' }] });

@@ -102,8 +102,8 @@ describe('access', () => {
     expect((await open('000000')).explanation).toMatch(/wrong or run out/);
     expect((await open(tokenAt(START - 30_000))).code).toBe('S1321001');
     expect((await open(tokenAt(START))).code).toBe('S1321001');
-    expect((await open(tokenAt(START))).explanation).toMatch(/used before/);
-    expect((await open(tokenAt(START - 30_000))).explanation).toMatch(/used before/);
+    expect((await open(tokenAt(START))).explanation).toMatch(/already used/);
+    expect((await open(tokenAt(START - 30_000))).explanation).toMatch(/already used/);
     pass(60_000);
     expect((await open(tokenAt(START))).explanation).toMatch(/wrong or run out/);
     expect((await open(tokenAt(START + 90_000))).code).toBe('S1321001');
@@ -169,8 +169,8 @@ describe('what is sent must be as documented', () => {
     ['unknown element', redirect(`${fine}<frame>1</frame>`), /unknown element frame/],
     ['element twice', redirect(`${fine}<type>domain</type>`), /given twice/],
     ['missing element', redirect(fine.replace('<target>a.example</target>', '')), /target is missing/],
-    ['JSON spelling', redirect(fine.replace('>domain<', '>DOMAIN<')), /type: one of domain, email/],
-    ['mode', redirect(fine.replace('>frame<', '>http<')), /mode: one of frame, single/],
+    ['JSON spelling', redirect(fine.replace('>domain<', '>DOMAIN<')), /type: must be one of domain, email/],
+    ['mode', redirect(fine.replace('>frame<', '>http<')), /mode: must be one of frame, single/],
     ['other type', redirect(fine.replace('>domain<', '>email<')), /cannot change/],
     ['text between', redirect(`loose${fine}`), /text between/],
   ])('or is refused: %s', async (_, body, sentence) => {

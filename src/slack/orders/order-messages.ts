@@ -76,7 +76,7 @@ export function createOrderPlanner(context: SlackContext): NotificationPlanner {
   };
 }
 
-/** How often mandate orders check for the daily message, in whose thread their cards are posted. */
+/** How often mandate orders check for the daily message. Their cards are posted in its thread. */
 const DAY_MESSAGE_CHECK_MS = 5 * MINUTE_MS;
 
 export function getPostedMessages({ notifications }: ClaimedSubject): Map<string, PostedMessage> {

@@ -73,7 +73,7 @@ const LABELS: Readonly<Record<string, string>> = {
   'owner.context': 'Parent user’s context',
   max_price: 'Max per name/year',
   max_total: 'Max total',
-  span: 'Total resets',
+  span: 'Period',
   until: 'Until',
   notice: 'Renews',
 };
@@ -157,9 +157,9 @@ function itemFields(item: StatementItem): (readonly [string, string])[] {
 const VALUE_FORMATS: Readonly<Record<string, (value: string) => string>> = {
   period: (years) => count(Number(years), 'year'),
   confirmOrder: (isConfirmed) => (isConfirmed === 'true' ? 'yes' : 'no'),
-  span: (span) => `every calendar ${span}`,
+  span: (span) => `calendar ${span}`,
   until: (day) => formatDay(day),
-  notice: (days) => `${days} days before expiry`,
+  notice: (days) => `${days} days early`,
 };
 
 export function listReadableFields(item: StatementItem): readonly StatementField[] {

@@ -302,7 +302,7 @@ test('copies in the approval channel and in direct messages equal the card', asy
             loadWithHistory: async () => ({ order, history: asked }),
             list: async () => [lastChange.order],
             loadHistory: async () => [],
-            recordShownExcess: async () => undefined,
+            recordShownOverruns: async () => undefined,
           },
           ...{
             directory,

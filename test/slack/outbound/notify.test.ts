@@ -115,7 +115,7 @@ describe('an update', () => {
     const before = updates();
     await show({ message, metadata: metadata('PENDING') });
     expect(updates() - before, 'nothing').toBe(0);
-    expect(await notificationsOf(store, SUBJECT)).toMatchObject([{ shows: '3' }]);
+    expect(await notificationsOf(store, SUBJECT)).toMatchObject([{ shownVersion: '3' }]);
     await show({ message, metadata: metadata('APPROVED') });
     expect(updates() - before, 'its metadata').toBe(1);
     await show({ message: () => textMessage('other'), metadata: metadata('APPROVED') });
@@ -180,7 +180,7 @@ test('a message that every place refuses is marked as refused, and retried with 
   workspace.faults.set({ method: 'chat.postMessage', channel: EXPIRY, kind: 'error', code: 'is_archived' });
   await notifyDue(deps(planner()));
   expect(await notificationsOf(store, SUBJECT)).toMatchObject([
-    { refused: 'is_archived', message: undefined },
+    { refusalCode: 'is_archived', message: undefined },
   ]);
   workspace.faults.clear();
   await notify(deps(planner()), SUBJECT);
