@@ -157,7 +157,7 @@ describe('a mandate', () => {
     const order = await asked({ ...TERMS, mandate_names: '*.rest', until: dayAhead(300) });
     expect(order.card.text).toMatch(/^Mandate to renew \*\.rest: waiting for approval$/);
     expect(textOf(order.card)).toMatch(
-      /Period: calendar year · Until: \d+ \w+ \d{4} · Renews: 10 days early/,
+      /Per: calendar year · Until: \d+ \w+ \d{4} · Renews: 10 days early/,
     );
     expect(textOf(order.card)).toMatch(/Covers \d+ names · about €\S+ a year/);
     const look = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(order.card, 'order_look'));

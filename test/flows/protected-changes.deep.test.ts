@@ -317,7 +317,7 @@ test('at most 1,000 names are guarded, by form, file and pending change', async 
     'U0ALICE',
     place,
   );
-  expect(waiting).toMatchObject({ changed: [] });
+  expect(waiting).toMatchObject({ changedNames: [] });
   await addNames(1_000, 'guarded', ['guarded']);
   const full = 'at most 1,000 names can be tagged `guarded`';
   expect(await edit(t.alice, 'beyond.rest', { tags: 'guarded' })).toContain(full);

@@ -83,7 +83,7 @@ test('the page of a mandate shows every name that it covers today', async () => 
   const { html } = await people.open(await signLink(order));
   expect(html).toContain('What it covers today');
   for (const name of ['*.rest', ...names]) expect(html).toContain(name);
-  expect(html).toContain('Period: calendar year');
+  expect(html).toContain('Per: calendar year');
   await t.alice.click(order.card, 'order_cancel');
   await order.ends('CANCELLED');
 });

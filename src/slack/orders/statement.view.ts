@@ -73,7 +73,7 @@ const LABELS: Readonly<Record<string, string>> = {
   'owner.context': 'Parent user’s context',
   max_price: 'Max per name/year',
   max_total: 'Max total',
-  span: 'Period',
+  span: 'Per',
   until: 'Until',
   notice: 'Renews',
 };
