@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { startEmbeddedPostgres } from '@domain-steward/embedded-postgres';
 import pg from 'pg';
 import { startDemo } from '../dist/demo/demo.js';
-import { Doing } from '../dist/demo/people.js';
+import { PersonActions } from '../dist/demo/people.js';
 import { createLog } from '../dist/lib/log.js';
 import { ask, CHANNEL, linkAlice, reaches, startProcess, startSurroundings, until } from './story.mjs';
 
@@ -195,20 +195,20 @@ async function upgradeStory(former) {
 
 /** What people begin and do not end, and what they keep. */
 async function leaveWaiting(workspace) {
-  const [ada, bob, alice] = ['U0ADA', 'U0BOB', 'U0ALICE'].map((id) => new Doing(workspace, id));
+  const [ada, bob, alice] = ['U0ADA', 'U0BOB', 'U0ALICE'].map((id) => new PersonActions(workspace, id));
   const contacts = { preset_name: 'ACME Ltd', ownerc: '11', adminc: '12', techc: '13' };
-  const behind = async (who, command, action) => ({ message: await who.answerTo(command), action });
-  await bob.answered(async () => bob.fillIn(await behind(bob, '/domain presets', 'preset_add'), contacts));
-  await bob.answered(() =>
+  const behind = async (who, command, action) => ({ message: await who.typeCommand(command), action });
+  await bob.actAndWait(async () => bob.fillIn(await behind(bob, '/domain presets', 'preset_add'), contacts));
+  await bob.actAndWait(() =>
     bob.fillIn('/domain names import', { rows: 'name,owner,tags,note\nnoodle.rest,U0BOB,brand,' }),
   );
-  await alice.answerTo('/domain nameservers ramen.rest ns1.example.net ns2.example.net');
+  await alice.typeCommand('/domain nameservers ramen.rest ns1.example.net ns2.example.net');
   const rules =
     '- rule_name: a draft\n  tasks: [renew]\n  names: [draft.rest]\n  decision: approve\n  approvers: [U0BOB]\n';
-  await ada.answered(async () => ada.fillIn(await behind(ada, '/domain policy', 'policy_upload'), { rules }));
-  await ada.answered(() => ada.fillIn('/domain settings', { approval_remind_after: '5h' }));
+  await ada.actAndWait(async () => ada.fillIn(await behind(ada, '/domain policy', 'policy_upload'), { rules }));
+  await ada.actAndWait(() => ada.fillIn('/domain settings', { approval_remind_after: '5h' }));
   // Another admin has to confirm it.
-  await ada.answered(() => ada.fillIn('/domain settings', { approvers: ['U0BOB', 'U0CAROL'] }));
+  await ada.actAndWait(() => ada.fillIn('/domain settings', { approvers: ['U0BOB', 'U0CAROL'] }));
 }
 
 /** A workspace that has lived, where mandates acted and people were reminded. @returns as `upgradeStory` */
@@ -240,9 +240,9 @@ async function upgradeDemo(former) {
     const logged = [];
     const log = createLog('warn', { write: (line) => void logged.push(line) });
     demo = await startDemo({ port: 3997, dataDir, databaseUrl: postgres.url, lived: true, log });
-    const ada = new Doing(demo.workspace, 'U0ADA');
+    const ada = new PersonActions(demo.workspace, 'U0ADA');
     for (const [command, word] of Object.entries(ANSWERS))
-      if (!JSON.stringify(await ada.answerTo(command)).includes(word))
+      if (!JSON.stringify(await ada.typeCommand(command)).includes(word))
         throw new Error(`${command} does not tell of ${word} any more`);
     await demo.bot.catchUp();
     await demo.stop();
