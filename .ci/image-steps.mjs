@@ -1,5 +1,5 @@
-// Carries out the steps of the Dockerfile in an empty folder, where there is no Docker: what the steps copy and run is all
-// that they have. Says how large what is copied into the image is, and starts its program.
+// Runs the Dockerfile's steps in an empty folder, without Docker, so that they have only what they copy.
+// Prints the size of the image's files and starts its program.
 //   node .ci/image-steps.mjs [FOLDER]
 import { spawnSync } from 'node:child_process';
 import {
@@ -18,7 +18,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const MIB = 1024 ** 2;
-/** node:24-slim takes up to 80 MB of the image's 250, both as they are pulled. */
+/** node:24-slim takes up to 80 MB of the image's 250 MB, both as pulled. */
 const MAX_MIB = 170;
 
 const given = process.argv[2];
@@ -29,20 +29,20 @@ try {
   for (const name of ['embedded', 'image']) {
     const app = join(folder, name, 'app');
     const size = sizeOf(app) / MIB;
-    process.stdout.write(`${name}: ${size.toFixed(0)} MiB beside Node's own\n`);
+    process.stdout.write(`${name}: ${size.toFixed(0)} MiB besides Node's image\n`);
     if (name === 'image' && size > MAX_MIB) throw new Error(`the image is larger than ${MAX_MIB} MiB`);
     if (name === 'embedded') runEmbedded(app);
     const { status, stderr } = run(['node', 'dist/cli.js', '--help'], app);
-    if (status !== 0) throw new Error(`its commands do not run: ${stderr}`);
+    if (status !== 0) throw new Error(`the CLI failed: ${stderr}`);
     const started = run(['node', 'dist/main.js'], app, { PATH: process.env.PATH });
     if (started.status !== 1 || !started.stderr.startsWith('Invalid settings'))
-      throw new Error(`its program does not run: ${started.stderr}`);
+      throw new Error(`the program failed: ${started.stderr}`);
   }
 } finally {
   if (given === undefined) rmSync(folder, { recursive: true, force: true });
 }
 
-/** The stages of a Dockerfile; the last one, which has no name, is called `image`. */
+/** The stages of a Dockerfile. The last one has no name and is called `image`. */
 function readStages(text) {
   const lines = text
     .replace(/\\\n/g, ' ')
@@ -65,10 +65,10 @@ function carryOut({ from, name, steps }, folders) {
   const app = join(stage, 'app');
   for (const { word, rest, line } of steps) {
     if (word === 'COPY') copy(rest, app, folders);
-    // Folders outside of the image's program are made by Docker alone.
+    // Only Docker creates folders outside of `app`.
     if (word !== 'RUN' || line.startsWith('install -d')) continue;
     const { status } = spawnSync('sh', ['-c', line], { cwd: app, stdio: ['ignore', 'ignore', 'inherit'] });
-    if (status !== 0) throw new Error(`this step fails: ${line}`);
+    if (status !== 0) throw new Error(`step failed: ${line}`);
   }
 }
 
@@ -78,27 +78,27 @@ function copy(words, app, folders) {
   const target = paths.pop();
   for (const path of paths) {
     const source = from === undefined ? join(root, path) : join(folders.get(from), path);
-    if (!existsSync(source)) throw new Error(`there is nothing to copy: ${path}`);
+    if (!existsSync(source)) throw new Error(`nothing to copy: ${path}`);
     const isFolder = statSync(source).isDirectory();
     const into =
       isFolder || !(target.endsWith('/') || paths.length > 1) ? target : join(target, basename(path));
     cpSync(source, join(app, into), {
       recursive: true,
       verbatimSymlinks: true,
-      // What .dockerignore leaves out.
+      // What .dockerignore excludes.
       filter: (each) => from !== undefined || !/\/(dist|test|generated|node_modules)$/.test(each),
     });
   }
 }
 
-/** The programs of the embedded database are whole: it makes one, and takes a backup of it. */
+/** Checks that the embedded database's programs are complete, by migrating a database and backing it up. */
 function runEmbedded(app) {
   const data = mkdtempSync(join(tmpdir(), 'domain-steward-image-data-'));
   try {
     const env = { PATH: process.env.PATH, DATA_DIR: data };
     for (const command of [['migrate'], ['backup', join(data, 'backup.sql.gz')]]) {
       const { status, stderr } = run(['node', 'dist/cli.js', ...command], app, env);
-      if (status !== 0) throw new Error(`${command[0]} does not run: ${stderr}`);
+      if (status !== 0) throw new Error(`${command[0]} failed: ${stderr}`);
     }
   } finally {
     rmSync(data, { recursive: true, force: true });

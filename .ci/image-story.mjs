@@ -1,6 +1,7 @@
-// The main scenario against what was built: Alice links an account and requests a renewal, Bob approves it, and it is sent once.
-//   node .ci/image-story.mjs IMAGE            in a container: read-only, without rights, not as root
-//   node .ci/image-story.mjs --folder FOLDER  the image's folder of .ci/image-steps.mjs
+// The main scenario with the built program: Alice links an account and requests a renewal, Bob approves it,
+// and it is sent once.
+//   node .ci/image-story.mjs IMAGE            in a read-only container without capabilities, not as root
+//   node .ci/image-story.mjs --folder FOLDER  in the image folder of .ci/image-steps.mjs
 import { ask, CHANNEL, linkAlice, reaches, startProcess, startSurroundings, until } from './story.mjs';
 
 const [first, second] = process.argv.slice(2);
@@ -11,7 +12,7 @@ const { service, workspace, settings, url } = around;
 const inContainer = [
   ...['docker', 'run', '--rm', '--network=host', '--read-only', '--cap-drop=ALL'],
   ...['--security-opt=no-new-privileges', '--memory=512m', '--tmpfs=/tmp'],
-  // Where its data would lie is its own business there.
+  // The image sets its own data folder.
   ...Object.entries(settings).flatMap(([name, value]) =>
     name === 'DATA_DIR' ? [] : [`--env=${name}=${value}`],
   ),
@@ -36,9 +37,9 @@ try {
       .messages(CHANNEL)
       .some(({ metadata, thread_ts }) => thread_ts && metadata?.event_payload.state === 'SUCCEEDED'),
   );
-  if (service.state.charges.length !== 1) throw new Error('it was charged more than once');
+  if (service.state.charges.length !== 1) throw new Error('the renewal was not charged exactly once');
   await bot.stop();
-  process.stdout.write('The story was told: asked, approved, charged once, shown, stopped cleanly.\n');
+  process.stdout.write('Story passed: requested, approved, charged once, shown, stopped cleanly.\n');
 } finally {
   bot.child.kill('SIGKILL');
   await around.close();

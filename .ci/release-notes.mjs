@@ -1,5 +1,5 @@
-// The notes of a release, from the change log: node .ci/release-notes.mjs v0.1.0
-// They begin with what an upgrade needs; a release without these lines is refused.
+// Prints the notes of a release from the changelog: node .ci/release-notes.mjs v0.1.0
+// They must begin with what an upgrade needs.
 import { readFileSync } from 'node:fs';
 
 const tag = process.argv[2] ?? '';
@@ -17,7 +17,7 @@ const problem =
       ? `CHANGELOG.md has no section ${version}.`
       : notes.startsWith('**Upgrading:**')
         ? undefined
-        : `The section ${version} of CHANGELOG.md does not begin with **Upgrading:** and what an upgrade needs.`;
+        : `The section ${version} of CHANGELOG.md must begin with **Upgrading:** and what an upgrade needs.`;
 if (problem === undefined) process.stdout.write(`${notes.trim()}\n`);
 else {
   process.stderr.write(`${problem}\n`);

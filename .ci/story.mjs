@@ -1,4 +1,4 @@
-// What stories about a built bot have in common: a database, the sandbox service and a workspace, and what people do there.
+// Shared by the stories about a built bot: a database, the sandbox service, a workspace and people's actions.
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { startWorkspace } from '@domain-steward/slack-workspace';
 
 export const CHANNEL = 'C0DOMAINS';
 
-/** What a bot needs around it. @param port where it is to listen */
+/** Starts everything that a bot needs. @param port the bot's port */
 export async function startSurroundings(port) {
   const data = mkdtempSync(join(tmpdir(), 'domain-steward-story-'));
   chmodSync(data, 0o755);
@@ -45,7 +45,7 @@ export async function startSurroundings(port) {
   };
 }
 
-/** A process of the bot: when it is ready, and its end. @param command and its arguments @param options of `spawn` */
+/** Starts a bot process. @param options for `spawn` */
 export function startProcess([command, ...args], options, url) {
   const child = spawn(command, args, options);
   const ended = new Promise((resolve) => child.once('exit', resolve));
@@ -55,24 +55,23 @@ export function startProcess([command, ...args], options, url) {
     async stop() {
       child.kill('SIGTERM');
       const code = await ended;
-      if (code !== 0) throw new Error(`it ended with ${code} after SIGTERM`);
+      if (code !== 0) throw new Error(`the bot exited with ${code} after SIGTERM`);
     },
   };
 }
 
-/** Links Alice's account. */
 export async function linkAlice(workspace) {
   const alice = workspace.as('U0ALICE');
   await alice.command(CHANNEL, '/domain link');
   const form = await until('the form', async () => alice.openedViews().at(-1));
   const { user, context, password } = SANDBOX_ACCOUNTS.alice;
   await alice.submit(form, { user, context: String(context), password });
-  // Where the bot takes longer than Slack waits, the form says it.
+  // If the bot takes longer than Slack waits, the form says so.
   const told = () => JSON.stringify([alice.ephemerals(), alice.openedViews()]);
   await until('the link', async () => told().includes('Linked'));
 }
 
-/** Has Alice ask for something. @returns the card of the order */
+/** Requests an order as Alice. @returns its card */
 export async function ask(workspace, command) {
   const known = new Set(cards(workspace).map(({ ts }) => ts));
   await workspace.as('U0ALICE').command(CHANNEL, command);
@@ -82,7 +81,7 @@ export async function ask(workspace, command) {
 const cards = (workspace) =>
   workspace.messages(CHANNEL).filter(({ metadata, thread_ts: thread }) => metadata && !thread);
 
-/** Waits until an order has a state, as its card says. */
+/** Waits until a card shows a state. */
 export function reaches(workspace, { ts }, state) {
   return until(`the order to be ${state}`, async () =>
     workspace
@@ -91,7 +90,7 @@ export function reaches(workspace, { ts }, state) {
   );
 }
 
-/** Asks until there is an answer. */
+/** Polls until there is a result. */
 export async function until(what, ask) {
   const deadline = Date.now() + 60_000;
   for (;;) {
@@ -99,7 +98,7 @@ export async function until(what, ask) {
       .then(ask)
       .catch(() => undefined);
     if (answer) return answer;
-    if (Date.now() > deadline) throw new Error(`${what} does not come`);
+    if (Date.now() > deadline) throw new Error(`timed out waiting for ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

@@ -1,8 +1,8 @@
-// The upgrade from the last release: it works with people and stops, then this one starts on its database and goes on.
-//   node .ci/upgrade-story.mjs                  from the last tag before this commit; without one there is nothing to do
-//   node .ci/upgrade-story.mjs --folder FOLDER  from a release that is built there
-// This release is to be built here. The former one makes data of every kind: the story of what is done, unknown and waiting, and the
-// thirty days of its demo with the days after them. A table that both leave empty and that EMPTY does not name is an error.
+// Tests the upgrade from the last release: it runs and stops, then this release continues with its database.
+//   node .ci/upgrade-story.mjs                  from the last tag before this commit, if there is one
+//   node .ci/upgrade-story.mjs --folder FOLDER  from a release that is built in FOLDER
+// This release must be built here. The former one fills the tables with a story of done, unknown and pending
+// orders, and with its demo's history and the days after. Both must fill all tables except those in EMPTY.
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,16 +19,16 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const run = (command, args, cwd, stdio = 'inherit') =>
   execFileSync(command, args, { cwd, stdio, encoding: 'utf8' });
 
-/** Tables that may be empty when the former release stops, and why nothing of them has to be carried over. */
+/** Tables that may be empty when the former release stops, and why that is fine. */
 const EMPTY = {
-  token_steps: 'a one-time token is good for minutes, and the next one counts',
-  signing_links: 'a link is good for minutes, and a new one is asked for',
-  passkey_counters: 'passkeys in software, and those that are synchronised, do not count',
-  incident_warnings: 'who was warned at a press is warned at the next one again',
-  slack_outages: 'its row goes when Slack is back, and the story has no outage',
-  webhook_deliveries: 'their rows go when they are delivered, and the story has none waiting',
+  token_steps: 'a one-time token is valid for minutes, then the next one is',
+  signing_links: 'a link is valid for minutes, then a new one is requested',
+  passkey_counters: 'software passkeys and synced passkeys have no counter',
+  incident_warnings: 'a person warned at a click is warned again at the next one',
+  slack_outages: 'rows are deleted when Slack is back, and the story has no outage',
+  webhook_deliveries: 'rows are deleted on delivery, and the story has none pending',
 };
-/** Tables whose rows go as time goes by. */
+/** Tables whose rows are deleted over time. */
 const PASSING = [
   'leases',
   'unsealed_events',
@@ -39,7 +39,7 @@ const PASSING = [
   'webhook_deliveries',
 ];
 
-/** What the demo reads of its thirty days and the days after them, and a word of each answer. */
+/** Commands in the demo after its history and the days after, and a word of each answer. */
 const ANSWERS = {
   '/domain orders': 'tapas.rest',
   '/domain name brasserie.rest': 'brasserie.rest',
@@ -51,7 +51,7 @@ const ANSWERS = {
   '/domain key': 'The demo',
 };
 
-/** The newest tag of a release in the history before this commit. */
+/** The newest release tag before this commit. */
 function lastTag() {
   try {
     const args = ['describe', '--tags', '--abbrev=0', '--match', 'v[0-9]*', 'HEAD^'];
@@ -66,14 +66,13 @@ if (option === '--folder' && given !== undefined) await upgradeFrom(given);
 else if (option !== undefined) throw new Error('Usage: node .ci/upgrade-story.mjs [--folder FOLDER]');
 else {
   const tag = lastTag();
-  if (tag === undefined)
-    process.stdout.write('There is no release before this one: nothing to upgrade from.\n');
+  if (tag === undefined) process.stdout.write('No earlier release, so nothing to upgrade from.\n');
   else await upgradeFromTag(tag);
 }
 
 async function upgradeFromTag(tag) {
   const folder = mkdtempSync(join(tmpdir(), 'domain-steward-former-'));
-  process.stdout.write(`The release before this one is ${tag}. It is built first.\n`);
+  process.stdout.write(`The release before this one is ${tag}. Building it first.\n`);
   try {
     run('git', ['worktree', 'add', '--force', '--detach', folder, tag], process.cwd());
     run('npm', ['ci', '--no-audit', '--no-fund'], folder);
@@ -89,12 +88,12 @@ async function upgradeFrom(former) {
   const filled = (table) => left.some((rows) => rows[table] > 0);
   const empty = Object.keys(left[0]).filter((table) => !filled(table) && !(table in EMPTY));
   const gone = Object.keys(EMPTY).filter((table) => !(table in left[0]));
-  if (gone.length > 0) throw new Error(`EMPTY names what is no table: ${gone.join(', ')}`);
-  if (empty.length > 0) throw new Error(`the former release left nothing in: ${empty.join(', ')}`);
-  process.stdout.write('The upgrade held: what was done, unknown and waiting is there, and goes on.\n');
+  if (gone.length > 0) throw new Error(`EMPTY has unknown tables: ${gone.join(', ')}`);
+  if (empty.length > 0) throw new Error(`the former release left these tables empty: ${empty.join(', ')}`);
+  process.stdout.write('The upgrade held: done, unknown and pending orders are still there and continue.\n');
 }
 
-/** How many rows each table has. */
+/** The number of rows per table. */
 async function rowsOf(url) {
   const client = new pg.Client(url);
   await client.connect();
@@ -111,12 +110,12 @@ async function rowsOf(url) {
   }
 }
 
-/** That no table lost rows but those whose rows go by themselves. */
+/** Checks that no table lost rows, except for PASSING. */
 function nothingLost(before, after) {
   const lost = Object.keys(before).filter(
     (table) => !PASSING.includes(table) && !(after[table] >= before[table]),
   );
-  if (lost.length > 0) throw new Error(`after the upgrade there is less in: ${lost.join(', ')}`);
+  if (lost.length > 0) throw new Error(`the upgrade lost rows in: ${lost.join(', ')}`);
 }
 
 function noErrors(log) {
@@ -124,7 +123,7 @@ function noErrors(log) {
   if (wrong.length > 0) throw new Error(`the log has errors:\n${wrong.join('\n')}`);
 }
 
-/** What is done, unknown and waiting, and what people keep. @returns how many rows each table had when the former release stopped */
+/** Done, unknown and pending orders, and people's data. @returns rows per table after the former release */
 async function upgradeStory(former) {
   const around = await startSurroundings('3998');
   const { service, workspace, url } = around;
@@ -172,13 +171,13 @@ async function upgradeStory(former) {
     // Carol stands in for Bob.
     await workspace.as('U0CAROL').click(waiting, 'order_approve');
     await reaches(workspace, waiting, 'SUCCEEDED');
-    if (service.state.charges.length !== charged + 1) throw new Error('what waited was not charged once');
+    if (service.state.charges.length !== charged + 1)
+      throw new Error('the pending order was not charged exactly once');
     const known = alice.ephemerals().length;
     await alice.command(CHANNEL, '/domain orders');
     const listed = await until('the orders', async () => alice.ephemerals()[known]);
     for (const name of ['cafe.rest', 'bistro.rest', 'sushi.rest'])
-      if (!JSON.stringify(listed).includes(name))
-        throw new Error(`the order of ${name} is not there any more`);
+      if (!JSON.stringify(listed).includes(name)) throw new Error(`the order for ${name} is gone`);
     await alice.command(CHANNEL, '/domain whoami');
     await until('the account', async () =>
       JSON.stringify(alice.ephemerals().slice(known + 1)).includes('alice'),
@@ -193,7 +192,7 @@ async function upgradeStory(former) {
   }
 }
 
-/** What people begin and do not end, and what they keep. */
+/** Unfinished work of people, and their data. */
 async function leaveWaiting(workspace) {
   const [ada, bob, alice] = ['U0ADA', 'U0BOB', 'U0ALICE'].map((id) => new PersonActions(workspace, id));
   const contacts = { preset_name: 'ACME Ltd', ownerc: '11', adminc: '12', techc: '13' };
@@ -205,13 +204,15 @@ async function leaveWaiting(workspace) {
   await alice.typeCommand('/domain nameservers ramen.rest ns1.example.net ns2.example.net');
   const rules =
     '- rule_name: a draft\n  tasks: [renew]\n  names: [draft.rest]\n  decision: approve\n  approvers: [U0BOB]\n';
-  await ada.actAndWait(async () => ada.fillIn(await behind(ada, '/domain policy', 'policy_upload'), { rules }));
+  await ada.actAndWait(async () =>
+    ada.fillIn(await behind(ada, '/domain policy', 'policy_upload'), { rules }),
+  );
   await ada.actAndWait(() => ada.fillIn('/domain settings', { approval_remind_after: '5h' }));
-  // Another admin has to confirm it.
+  // Stays unconfirmed: another admin has to confirm it.
   await ada.actAndWait(() => ada.fillIn('/domain settings', { approvers: ['U0BOB', 'U0CAROL'] }));
 }
 
-/** A workspace that has lived, where mandates acted and people were reminded. @returns as `upgradeStory` */
+/** A workspace with a history of renewals by mandates and reminders. @returns like `upgradeStory` */
 async function upgradeDemo(former) {
   const data = mkdtempSync(join(tmpdir(), 'domain-steward-story-'));
   chmodSync(data, 0o755);
@@ -232,7 +233,7 @@ async function upgradeDemo(former) {
       headers: { 'content-type': 'application/json' },
       body: '{}',
     });
-    if (!answered.ok) throw new Error(`days do not go by: ${await answered.text()}`);
+    if (!answered.ok) throw new Error(`letting days pass failed: ${await answered.text()}`);
     await before.stop();
     postgres = await startEmbeddedPostgres({ dataDir });
     const rows = await rowsOf(postgres.url);
@@ -243,7 +244,7 @@ async function upgradeDemo(former) {
     const ada = new PersonActions(demo.workspace, 'U0ADA');
     for (const [command, word] of Object.entries(ANSWERS))
       if (!JSON.stringify(await ada.typeCommand(command)).includes(word))
-        throw new Error(`${command} does not tell of ${word} any more`);
+        throw new Error(`the answer to ${command} no longer contains ${word}`);
     await demo.bot.catchUp();
     await demo.stop();
     demo = undefined;
@@ -251,11 +252,11 @@ async function upgradeDemo(former) {
     nothingLost(rows, await rowsOf(postgres.url));
     return rows;
   } finally {
-    // A demo that is killed leaves its PostgreSQL behind.
+    // A killed demo would leave its PostgreSQL running.
     await before.stop().catch(() => undefined);
     await demo?.stop();
     await postgres?.stop();
-    // Run by root, its data lies elsewhere.
+    // If run as root, the data is elsewhere.
     const link = join(dataDir, 'postgres');
     const folders = existsSync(link) ? [realpathSync(link), data] : [data];
     for (const folder of folders) rmSync(folder, { recursive: true, force: true });

@@ -1,5 +1,5 @@
-// Builds the program, the packages and the demo, and their pages with rolldown. With `--compile`, no pages; with
-// `--page`, only the pages; with `--signing-page`, only the program's own pages, which is all that an image needs.
+// Builds the program, the packages and the demo, and their pages with rolldown. `--compile` builds no pages,
+// `--page` only the pages, and `--signing-page` only the program's own pages, which are all an image needs.
 import { spawnSync } from 'node:child_process';
 import { cp, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -28,7 +28,6 @@ function compile() {
   if (status !== 0) process.exit(status ?? 1);
 }
 
-/** The script and styles of the signing pages. */
 async function buildSigningPage() {
   const target = join(root, 'dist/web/page');
   await build({

@@ -1,5 +1,5 @@
-// Builds after an installation. Without development dependencies (`npm ci --omit=dev`) the build runs in a separate
-// folder with a full installation, and only its results are copied back: the built code always matches the sources.
+// Builds after an installation, so that the built code matches the sources. Without development dependencies
+// (`npm ci --omit=dev`), it builds in a separate folder with a full installation and copies the results back.
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

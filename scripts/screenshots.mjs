@@ -68,7 +68,7 @@ try {
   for (const step of ['/domain renew menu.example', 'Send']) await clickNext(step);
   await switchTo('U0BOB');
   await clickNext('Sign');
-  await signer.goto(await findLink('Check what will be sent'));
+  await signer.goto(await findLink('Review what will be sent'));
   await savePicture('signing', [await capture(signer, signer.locator('main'))]);
 
   await switchTo('U0ALICE');
@@ -147,7 +147,7 @@ async function capture(page, message) {
   return { png: await page.screenshot({ clip }), width: clip.width };
 }
 
-/** Saves a picture with the parts below each other on a plain background. */
+/** Saves a picture with the parts stacked on a plain background. */
 async function savePicture(name, parts) {
   const page = await browser.newPage({ ...contextOptions, viewport: { width: WIDTH + 48, height: 200 } });
   const imageTags = parts.map(
@@ -162,5 +162,5 @@ async function savePicture(name, parts) {
   const path = join(images, `${name}.png`);
   await writeFile(path, picture);
   if (picture.length > MAX_BYTES)
-    problems.push(`${path} has ${picture.length} bytes, more than ${MAX_BYTES}`);
+    problems.push(`${path} is too large: ${picture.length} bytes, at most ${MAX_BYTES} allowed`);
 }

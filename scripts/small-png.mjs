@@ -43,7 +43,7 @@ function readPng(png) {
   }
   const channels = { 2: 3, 6: 4 }[header[9]];
   if (header[8] !== 8 || channels === undefined || header[12] !== 0) {
-    throw new Error('reducing a picture: it is not a plain truecolor PNG');
+    throw new Error('can’t reduce the picture: it isn’t an 8-bit, non-interlaced truecolor PNG');
   }
   const [width, height] = [header.readUInt32BE(0), header.readUInt32BE(4)];
   return { width, height, channels, data: Buffer.concat(data) };
@@ -78,7 +78,7 @@ function predictByte(filter, left, up, corner) {
 const colorAt = (pixels, at) => (pixels[at] << 16) | (pixels[at + 1] << 8) | pixels[at + 2];
 const splitColor = (color) => [color >> 16, (color >> 8) & 255, color & 255];
 
-/** The most frequent colors, and for every other color the nearest of them. */
+/** The most frequent colors, and for every color the nearest of them. */
 function createPalette(pixels, channels) {
   const counts = new Map();
   for (let at = 0; at < pixels.length; at += channels) {

@@ -4,16 +4,16 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 
-/* Imports go one way. A new line in one of these tables is a decision; see the page on the architecture. */
+/* Imports go one way. A new line in these tables is a design decision: see docs/architecture.md. */
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const SRC = join(ROOT, 'src');
 
-/** The folders of ours that each folder may import. */
+/** The folders that each folder may import. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   // One exchange for every outgoing call.
   http: [],
-  // Helpers without a subject.
+  // General helpers.
   lib: [],
   accounts: ['lib', 'service'],
   // Composition and process.
@@ -56,7 +56,6 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   config: ['approvals', 'ledger', 'lib', 'money', 'orders', 'registry', 'service'],
   expiry: ['accounts', 'config', 'lib', 'names', 'orders', 'outbox', 'service', 'zones'],
   ledger: ['accounts', 'approvals', 'lib', 'money', 'names', 'orders', 'policy', 'service'],
-  // The process.
   'main.ts': ['app', 'config', 'lib', 'store'],
   mandates: ['accounts', 'approvals', 'lib', 'money', 'orders', 'policy', 'zones'],
   money: ['ledger', 'lib', 'zones'],
@@ -95,7 +94,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   registry: ['http', 'lib'],
   // The domain service’s API.
   service: ['http'],
-  // Features, and the table of what people can do.
+  // Features, and the table of actions.
   slack: [
     'accounts',
     'approvals',
@@ -121,7 +120,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'slack/kit': ['lib'],
   // Everything sent to Slack.
   'slack/outbound': ['http', 'lib', 'orders', 'outbox', 'service', 'slack/kit'],
-  // Implements the ports of the use cases: store and slack never import each other.
+  // Implements the ports. store and slack never import each other.
   store: [
     'accounts',
     'approvals',
@@ -180,24 +179,24 @@ const PURE = [
 
 interface Import {
   readonly from: string;
-  /** A file of ours, or a package. */
+  /** A file in the repository, or a package. */
   readonly to: string;
   readonly ours: boolean;
-  /** Only types, without effect at run time. */
+  /** Whether only types are imported. */
   readonly type: boolean;
 }
 
 const STATEMENT =
   /^(?:import|export)\s+(type\s)?(?:(?:[^;'"]*?)\sfrom\s+)?'([^']+)'|\bimport\(\s*'([^']+)'\s*\)/gm;
 
-/** The sources in a folder, by their paths from it. */
-function sourcesOf(folder: string): string[] {
+/** Lists the sources in a folder, by their paths from it. */
+function listSources(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((file) => /\.tsx?$/.test(file) && !file.startsWith('store/generated/'))
     .sort();
 }
 
-function importsOf(folder: string, files: readonly string[]): Import[] {
+function parseImports(folder: string, files: readonly string[]): Import[] {
   return files.flatMap((from) =>
     [...readFileSync(join(folder, from), 'utf8').matchAll(STATEMENT)].map(([, type, named, dynamic]) => {
       const target = named ?? dynamic ?? '';
@@ -208,18 +207,18 @@ function importsOf(folder: string, files: readonly string[]): Import[] {
   );
 }
 
-const FILES = sourcesOf(SRC);
-const IMPORTS: readonly Import[] = importsOf(SRC, FILES);
+const FILES = listSources(SRC);
+const IMPORTS: readonly Import[] = parseImports(SRC, FILES);
 
-const ROOMS_OF_SLACK: ReadonlySet<string> = new Set(['inbound', 'kit', 'outbound']);
+const SLACK_PARTS: ReadonlySet<string> = new Set(['inbound', 'kit', 'outbound']);
 
-/** The part that a file belongs to. */
-function partOf(file: string): string {
+/** Returns the part that a file belongs to. */
+function getPart(file: string): string {
   const [first = '', second] = file.split('/');
-  return first === 'slack' && ROOMS_OF_SLACK.has(second ?? '') ? `${first}/${second}` : first;
+  return first === 'slack' && SLACK_PARTS.has(second ?? '') ? `${first}/${second}` : first;
 }
 
-test('the imports are found', () => {
+test('imports are found in the sources', () => {
   expect(FILES.length).toBeGreaterThan(100);
   expect(IMPORTS).toContainEqual({
     from: 'slack/prereg/prereg.ts',
@@ -231,25 +230,25 @@ test('the imports are found', () => {
 });
 
 test('every part imports only allowed parts', () => {
-  const across = IMPORTS.filter(({ from, to, ours }) => ours && partOf(from) !== partOf(to));
-  const wrong = across.filter(({ from, to }) => ALLOWED[partOf(from)]?.includes(partOf(to)) !== true);
+  const across = IMPORTS.filter(({ from, to, ours }) => ours && getPart(from) !== getPart(to));
+  const wrong = across.filter(({ from, to }) => ALLOWED[getPart(from)]?.includes(getPart(to)) !== true);
   expect(wrong.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
 });
 
-test('the table of parts allows nothing unused', () => {
-  const used = new Set(IMPORTS.map(({ from, to }) => `${partOf(from)} imports ${partOf(to)}`));
+test('every allowed import is used', () => {
+  const used = new Set(IMPORTS.map(({ from, to }) => `${getPart(from)} imports ${getPart(to)}`));
   const allowed = Object.entries(ALLOWED).flatMap(([part, others]) =>
     others.map((other) => `${part} imports ${other}`),
   );
   expect(allowed.filter((line) => !used.has(line))).toEqual([]);
-  const parts = new Set(FILES.map(partOf));
+  const parts = new Set(FILES.map(getPart));
   expect(Object.keys(ALLOWED).filter((part) => !parts.has(part))).toEqual([]);
 });
 
 test('packages are imported only by the part that owns them', () => {
   const wrong = IMPORTS.filter(({ ours }) => !ours).flatMap(({ from, to }) => {
     const owner = OWNERS.find(([pattern]) => pattern.test(to));
-    return owner === undefined || owner[1].includes(partOf(from)) ? [] : [`${from} imports ${to}`];
+    return owner === undefined || owner[1].includes(getPart(from)) ? [] : [`${from} imports ${to}`];
   });
   expect(wrong).toEqual([]);
 });
@@ -259,32 +258,32 @@ test('only one file imports the generated database client', () => {
   expect([...new Set(users)]).toEqual(['store/database.ts']);
 });
 
-describe('a file of the store', () => {
+describe('a file in the store', () => {
   const files = FILES.filter((file) => /^store\/[^/]+\.ts$/.test(file)).map((file) => ({
     name: file.slice('store/'.length),
     text: readFileSync(join(SRC, file), 'utf8'),
   }));
-  const inSql = files.filter(({ text }) => /Prisma\.(sql|raw)`?\b/.test(text));
+  const sqlFiles = files.filter(({ text }) => /Prisma\.(sql|raw)`?\b/.test(text));
 
-  test('that is in SQL has its reason in docs/architecture.md', () => {
+  test('that uses SQL has its reason in docs/architecture.md', () => {
     const document = readFileSync(join(SRC, '..', 'docs', 'architecture.md'), 'utf8');
     const [, table = ''] = /\| file of `store\/` \|([\s\S]*?)\n\n/.exec(document) ?? [];
     const listed = [...table.matchAll(/`([a-z-]+\.ts)`/g)].map(([, name]) => name);
-    expect(listed.toSorted()).toEqual(inSql.map(({ name }) => name).toSorted());
+    expect(listed.toSorted()).toEqual(sqlFiles.map(({ name }) => name).toSorted());
   });
 });
 
 describe('views', () => {
   const views = IMPORTS.filter(({ from }) => /^slack\/.*\.view\.ts$/.test(from));
 
-  test('use pure functions and plain data only', () => {
+  test('use only pure functions and plain data', () => {
     const wrong = views.filter(
       ({ to, ours, type }) => ours && !type && !PURE.some((pattern) => pattern.test(to)),
     );
     expect(wrong.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
   });
 
-  test('are given nothing that reads or asks', () => {
+  test('import no stores, clients or contexts', () => {
     const services =
       /\b\w*(?:Store|Deps|(?:Slack|Orders|Sending)Context|Log|Directory|Web|Client|Interaction|Call|Feature)\b/;
     const wrong = FILES.filter((file) => file.endsWith('.view.ts')).flatMap((file) =>
@@ -295,7 +294,7 @@ describe('views', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('reach nothing outside', () => {
+  test('import no package but zod', () => {
     const packages = new Set(views.filter(({ ours, type }) => !ours && !type).map(({ to }) => to));
     expect([...packages].filter((name) => name !== 'zod')).toEqual([]);
   });
@@ -315,10 +314,10 @@ describe.each(['embedded-postgres', 'ledger-verify', 'sandbox-service', 'slack-w
   'the package %s',
   (name) => {
     const folder = join(ROOT, 'packages', name);
-    const files = sourcesOf(folder).filter((file) => /^(src|page)\//.test(file));
-    const imports = importsOf(folder, files);
+    const files = listSources(folder).filter((file) => /^(src|page)\//.test(file));
+    const imports = parseImports(folder, files);
 
-    test('knows nothing of the product and of the other packages', () => {
+    test('imports neither the product nor other packages', () => {
       expect(imports.length).toBeGreaterThan(10);
       const wrong = imports.filter(({ to, ours }) =>
         ours ? !/^(src|page)\//.test(to) : /^(@domain-steward\/|#)/.test(to),
@@ -326,7 +325,7 @@ describe.each(['embedded-postgres', 'ledger-verify', 'sandbox-service', 'slack-w
       expect(wrong.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
     });
 
-    test('declares what it imports', () => {
+    test('declares its imports as dependencies', () => {
       const { dependencies, devDependencies } = Manifest.parse(
         JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')),
       );
@@ -341,9 +340,11 @@ describe.each(['embedded-postgres', 'ledger-verify', 'sandbox-service', 'slack-w
   },
 );
 
-test('the demo reaches the bot and the packages by their names', () => {
+test('the demo imports the bot and the packages by name', () => {
   const folder = join(ROOT, 'demo');
-  const wrong = importsOf(folder, sourcesOf(folder)).filter(({ to, ours }) => ours && to.startsWith('..'));
+  const wrong = parseImports(folder, listSources(folder)).filter(
+    ({ to, ours }) => ours && to.startsWith('..'),
+  );
   expect(wrong.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
 });
 
@@ -366,8 +367,8 @@ test('there are no import cycles, types included', () => {
 });
 
 /**
- * Code that reads orders as the bot itself. Messages of an order go to the place of its request and to its approvers;
- * the rest checks first who may see it, or shows nothing of a private one.
+ * Code that reads orders as the bot itself. An order's messages go to the place of its request and its
+ * approvers. The rest checks first who may see it, or hides private orders.
  */
 const READ_AS_SYSTEM = [
   'slack/bulk/bulk-messages.ts',
@@ -379,7 +380,7 @@ const READ_AS_SYSTEM = [
   'slack/orders/order-messages.ts',
 ];
 
-test('people read orders as themselves', () => {
+test('Slack and web code reads orders as the viewer', () => {
   const asSystem = FILES.filter(
     (file) =>
       /^(?:slack|web)\//.test(file) &&

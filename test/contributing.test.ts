@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 
-/* The worked examples of CONTRIBUTING.md are the real code, and name every place to change. */
+/* The worked examples in CONTRIBUTING.md match the code, and name every file to change. */
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const GUIDE = readFileSync(join(ROOT, '.github/CONTRIBUTING.md'), 'utf8');
@@ -19,8 +19,8 @@ interface Example {
   readonly code: string;
 }
 
-/** Text without the indentation of its lines, so that a snippet can be shown without its context. */
-function flat(text: string): string {
+/** Removes indentation, so that a snippet matches without its context. */
+function removeIndentation(text: string): string {
   return text
     .split('\n')
     .map((line) => line.trim())
@@ -28,18 +28,18 @@ function flat(text: string): string {
     .join('\n');
 }
 
-/** The code blocks of a section that name their file. */
-function examplesOf(section: string): Example[] {
+/** Parses a section's code blocks that name their file. */
+function parseExamples(section: string): Example[] {
   const start = GUIDE.indexOf(`## ${section}\n`);
   expect(start, `CONTRIBUTING.md has a section “${section}”`).toBeGreaterThan(-1);
   const end = GUIDE.indexOf('\n## ', start);
   return [...GUIDE.slice(start, end).matchAll(/```ts\n *\/\/ (\S+)\n(.*?)```/gs)].map(
-    ([, file = '', code = '']) => ({ file, code: flat(code) }),
+    ([, file = '', code = '']) => ({ file, code: removeIndentation(code) }),
   );
 }
 
-/** The source files that match. The local workspace is excluded, because it names no task. */
-function filesWith(pattern: RegExp, ...folders: readonly string[]): string[] {
+/** Lists the source files that match a pattern. */
+function findFiles(pattern: RegExp, ...folders: readonly string[]): string[] {
   return folders
     .flatMap((folder) => readdirSync(join(ROOT, folder), { withFileTypes: true, recursive: true }))
     .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
@@ -48,40 +48,41 @@ function filesWith(pattern: RegExp, ...folders: readonly string[]): string[] {
     .sort();
 }
 
-test.each(['Add a task', 'Add a zone', 'Add a subcommand'])('%s: the examples match the code', (name) => {
-  const examples = examplesOf(name);
+test.each(['Add a task', 'Add a zone', 'Add a subcommand'])('the examples of “%s” match the code', (name) => {
+  const examples = parseExamples(name);
   expect(examples.length, `examples in “${name}”`).toBeGreaterThan(0);
   for (const { file, code } of examples) {
-    expect(flat(readFileSync(join(ROOT, file), 'utf8')), `${file} as CONTRIBUTING.md shows it`).toContain(
-      code,
-    );
+    expect(
+      removeIndentation(readFileSync(join(ROOT, file), 'utf8')),
+      `${file} as CONTRIBUTING.md shows it`,
+    ).toContain(code);
   }
 });
 
-test('a task is named in the files of the example, and in no other', () => {
-  const named = new Set(examplesOf('Add a task').map(({ file }) => file));
-  // These list only some of the tasks: a new one need not be among them.
-  const picking = [
+test('the example names exactly the files that name a task', () => {
+  const named = new Set(parseExamples('Add a task').map(({ file }) => file));
+  // These list only some tasks, so a new task needn't be added.
+  const partialLists = [
     ...['src/policy/starting-points.ts', 'src/money/prices.ts', 'src/slack/money/price.view.ts'],
     'src/slack/orders/thread.view.ts',
   ];
-  const files = filesWith(/owner-?change/i, 'src', 'demo', ...PACKAGES).filter(
-    (file) => !picking.includes(file),
+  const files = findFiles(/owner-?change/i, 'src', 'demo', ...PACKAGES).filter(
+    (file) => !partialLists.includes(file),
   );
   expect([...named].sort()).toEqual(files);
 });
 
-test('a zone is named in its own file and in the list', () => {
-  const named = examplesOf('Add a zone').map(({ file }) => file);
-  expect(filesWith(/from '[./a-z]*\/rest\.ts'/, 'src')).toEqual(named);
+test('the example names exactly the files that name a zone', () => {
+  const named = parseExamples('Add a zone').map(({ file }) => file);
+  expect(findFiles(/from '[./a-z]*\/rest\.ts'/, 'src')).toEqual(named);
 });
 
-test('a subcommand is named in the file of its subject, in the table and in help', () => {
-  const named = examplesOf('Add a subcommand').map(({ file }) => file);
-  expect(filesWith(/\bwhoami(?:'|: )/, 'src')).toEqual(named.toSorted());
+test('the example names exactly the files that name a subcommand', () => {
+  const named = parseExamples('Add a subcommand').map(({ file }) => file);
+  expect(findFiles(/\bwhoami(?:'|: )/, 'src')).toEqual(named.toSorted());
 });
 
-test('the tests that it refers to exist', () => {
+test('the tests named in CONTRIBUTING.md exist', () => {
   const files = [...GUIDE.matchAll(/`(test\/[\w/.-]+\.ts)`/g)].map(([, file = '']) => file);
   expect(files.length).toBeGreaterThan(3);
   for (const file of files) expect(() => readFileSync(join(ROOT, file)), file).not.toThrow();

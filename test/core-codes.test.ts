@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { CALLS_FOR_THE_LOG, type Exempt, filesIn, findIn, nodesIn, textsOf } from './support/sentences.ts';
 
 /*
- * The core returns codes: user-visible texts are in the views of `slack`. Texts for the log and for thrown errors are
- * fine.
+ * The core returns codes; user-visible texts are in the views of `slack`. Texts for the log and for thrown
+ * errors are fine.
  */
 
 const FOLDERS = [
@@ -21,11 +21,11 @@ const FOLDERS = [
 ];
 
 /**
- * Files with texts on purpose: stored texts, which views must not change; a product id; the tasks' rows and their
+ * Files that need texts: stored texts, which views must not change; a product ID; the tasks' rows and their
  * names; fragments of the service's responses; the names of the starting rules; the labels of WHOIS responses, which
  * are only parsed; a zone's profile, which quotes the service's document.
  */
-const WORDS_BELONG_HERE: ReadonlySet<string> = new Set([
+const FILES_WITH_TEXTS: ReadonlySet<string> = new Set([
   'expiry/calendar.ts',
   'orders/tasks.ts',
   'policy/rule-text.ts',
@@ -35,8 +35,8 @@ const WORDS_BELONG_HERE: ReadonlySet<string> = new Set([
   'zones/rest.ts',
 ]);
 
-/** Why a database isn't trusted, a response isn't valid, and a task's fields aren't sent: only for the log. */
-const REASONS_FOR_THE_LOG =
+/** Log-only reasons: an untrusted database, an invalid response, fields that aren't sent. */
+const LOG_REASONS =
   /^(another database,|its heartbeat|no bot was|the server|a redirect,|contradicts itself,|responded with|has nothing) /;
 
 /** The service client's names of activities, and its findings about responses: parts of error messages. */
@@ -45,19 +45,19 @@ const FOR_THE_LOG: Exempt = {
   properties: /^(?:activity|name|unreadable|problem)$/,
 };
 
-function sentencesIn(source: string): string[] {
-  return textsOf(4, source, FOR_THE_LOG).filter((text) => !REASONS_FOR_THE_LOG.test(text));
+function findSentences(source: string): string[] {
+  return textsOf(4, source, FOR_THE_LOG).filter((text) => !LOG_REASONS.test(text));
 }
 
-/** Error messages that are used for something other than the log. */
-function messagesIn(source: string): string[] {
+/** Finds error messages that are used outside the log. */
+function findMessages(source: string): string[] {
   return nodesIn(source, FOR_THE_LOG)
     .filter(({ type }) => type === 'MemberExpression')
     .map(({ start, end }) => source.slice(start, end))
     .filter((text) => /\b(?:cause|err|error|refusal)\.message$/.test(text));
 }
 
-describe('a sentence is found', () => {
+describe('finding sentences', () => {
   test.each([
     ["const A = 'Only the requester can confirm this.';", 1],
     ['function f() { return `Use at most 3 characters.`; }', 1],
@@ -68,15 +68,15 @@ describe('a sentence is found', () => {
     ['throw new Error(`changing the order: it kept changing`);', 0],
     ["const task = { activity: () => 'starting the owner change of a name' };", 0],
     ["throw serviceError('not_sent', activity, 'it was given up before that');", 0],
-  ])('%s: %i', (source, count) => {
-    expect(sentencesIn(source)).toHaveLength(count);
+  ])('in %j finds %i', (source, count) => {
+    expect(findSentences(source)).toHaveLength(count);
   });
 });
 
-test('an error message that is shown to people is found', () => {
-  expect(messagesIn("const refusal = { code: 'not_sendable', issue: error.message };")).toHaveLength(1);
+test('error messages outside the log are found', () => {
+  expect(findMessages("const refusal = { code: 'not_sendable', issue: error.message };")).toHaveLength(1);
   expect(
-    messagesIn("log.warn({ message: error.message }, 'asking'); throw new Error(error.message);"),
+    findMessages("log.warn({ message: error.message }, 'asking'); throw new Error(error.message);"),
   ).toEqual([]);
 });
 
@@ -85,12 +85,12 @@ test.each(FOLDERS)('%s has no user-visible sentence', (folder) => {
   expect(files.length).toBeGreaterThan(3);
   expect(
     findIn(
-      files.filter((file) => !WORDS_BELONG_HERE.has(file)),
-      sentencesIn,
+      files.filter((file) => !FILES_WITH_TEXTS.has(file)),
+      findSentences,
     ),
   ).toEqual([]);
 });
 
-test.each(FOLDERS)('%s passes on no error message', (folder) => {
-  expect(findIn(filesIn(folder), messagesIn)).toEqual([]);
+test.each(FOLDERS)('%s uses error messages only in the log', (folder) => {
+  expect(findIn(filesIn(folder), findMessages)).toEqual([]);
 });

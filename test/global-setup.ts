@@ -9,15 +9,15 @@ import { TEMPLATE_DATABASE } from './support/database.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The administrator's address at the run's PostgreSQL: `postgresql://…/postgres`. */
+    /** The superuser's URL of this run's PostgreSQL: `postgresql://…/postgres`. */
     readonly postgresUrl: string;
-    /** The folder for the bundles of programs that tests start. */
+    /** The folder for bundles of programs that tests start. */
     readonly bundleDir: string;
   }
 }
 
 /**
- * One PostgreSQL for the whole run, with a migrated database that `createTestDatabase` copies, and a folder for bundles.
+ * Starts one PostgreSQL for the whole run, with a template for `createTestDatabase`, and a bundle folder.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = await mkdtemp(join(tmpdir(), 'domain-steward-test-'));
@@ -26,7 +26,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await mkdir(bundleDir);
   const server = await startEmbeddedPostgres({
     dataDir,
-    // Data need not survive the machine here; a killed process loses nothing anyway.
+    // Data needn't survive a crash of the machine. A killed process loses nothing anyway.
     settings: { max_connections: '300', fsync: 'off', full_page_writes: 'off' },
   });
   const end = async () => {
@@ -35,7 +35,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await rm(dataDir, { recursive: true, force: true });
   };
   try {
-    await makeTemplate(server.url);
+    await createTemplate(server.url);
   } catch (error) {
     await end();
     throw error;
@@ -45,7 +45,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   return end;
 }
 
-async function makeTemplate(adminUrl: string): Promise<void> {
+async function createTemplate(adminUrl: string): Promise<void> {
   const admin = new pg.Client({ connectionString: adminUrl });
   await admin.connect();
   try {
@@ -58,7 +58,7 @@ async function makeTemplate(adminUrl: string): Promise<void> {
   }
 }
 
-/** The initial content of each test's database. All connections to it must be closed at the end. */
+/** Must close its connections, so that the database can be used as a template. */
 async function prepareTemplate(url: string): Promise<void> {
   await migrate({ url });
 }

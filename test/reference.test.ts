@@ -4,11 +4,11 @@ import { referencePage } from '../scripts/reference/page.ts';
 import { SETTINGS } from '../scripts/reference/settings.ts';
 import { readConfig } from '../src/config/environment.ts';
 
-test('docs/reference.md is what npm run reference writes', () => {
+test('docs/reference.md is up to date with npm run reference', () => {
   expect(readFileSync('docs/reference.md', 'utf8')).toBe(referencePage());
 });
 
-test('defaults in the reference are those of the code', () => {
+test('defaults in the reference match the code', () => {
   const required = {
     SLACK_BOT_TOKEN: 'xoxb-token',
     SLACK_SIGNING_SECRET: 'signing-secret',
@@ -18,7 +18,7 @@ test('defaults in the reference are those of the code', () => {
   const defaults = Object.values(SETTINGS).flatMap((settings) =>
     Object.entries(settings).flatMap(([name, { ifUnset }]) => {
       const [, value] = /^`([^`]+)`$/.exec(ifUnset) ?? [];
-      // Another variable's value, or an address with one in it.
+      // Skip values that refer to other variables.
       return value === undefined || /[A-Z]{4}/.test(value) ? [] : [[name, value] as const];
     }),
   );

@@ -1,6 +1,6 @@
 import { watchTruncation } from '../src/slack/kit/blocks.ts';
 
-/* In every test process. A warning about too many listeners is a leak, or hides one: it ends the run. */
+/* Runs in every test process. A warning about too many listeners is, or hides, a leak, so it ends the run. */
 function failOnLeak(warning: Error): void {
   if (warning.name === 'MaxListenersExceededWarning') throw warning;
 }
@@ -10,6 +10,6 @@ export function failOnTruncation(what: string, found: number, limit: number): vo
 }
 watchTruncation(failOnTruncation);
 
-// A process runs many files, and this one before each of them.
+// This file runs before each test file of a process.
 if (!process.listeners('warning').some(({ name }) => name === failOnLeak.name))
   process.on('warning', failOnLeak);

@@ -5,8 +5,8 @@ import { type ParseResult, parseSync, Visitor } from 'rolldown/utils';
 import { describe, expect, test } from 'vitest';
 
 /*
- * Documents, comments and messages use plain English. Each pattern is a habit of literal translation that native writers
- * nearly never have. Together they match about 1 line in 5,000 of the comments and documents in node_modules.
+ * Documents, comments and messages use plain English. Each pattern matches a habit of literal translation.
+ * Together they match about 1 line in 5,000 of the comments and documents in node_modules.
  */
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -24,11 +24,11 @@ const PATTERNS: readonly RegExp[] = [
   /\b(?:is|are|was|were|be) (?:told(?! apart)|looked at)\b/i,
 ];
 
-function found(sentences: readonly string[]): string[] {
+function flag(sentences: readonly string[]): string[] {
   return sentences.filter((sentence) => PATTERNS.some((pattern) => pattern.test(sentence)));
 }
 
-function sentencesOf(text: string): string[] {
+function splitSentences(text: string): string[] {
   return text
     .replace(/`[^`]*`/g, 'X')
     .replace(/\]\([^)]*\)/g, ']')
@@ -38,7 +38,7 @@ function sentencesOf(text: string): string[] {
     .split(/(?<=[.!?;:]) (?=[A-Z“])/);
 }
 
-/** Tables that compare texts have a column “not”, which shows what to avoid. */
+/** Removes the column “not”, which shows texts to avoid. */
 function dropExamplesToAvoid(table: string): string {
   const rows = table
     .trim()
@@ -48,18 +48,18 @@ function dropExamplesToAvoid(table: string): string {
   return rows.map((row) => row.filter((_cell, column) => column !== avoid).join('\n\n')).join('\n\n');
 }
 
-/** Paragraphs, list items and table cells, without headings and code. */
-function sentencesOfDocument(markdown: string): string[] {
+/** Reads paragraphs, list items and table cells, without headings and code. */
+function readDocument(markdown: string): string[] {
   return markdown
     .replace(/^( *)```[\s\S]*?^ *```$|^#.*$/gm, '')
     .replace(/(?:^\|.*\n)+/gm, (table) => `\n\n${dropExamplesToAvoid(table)}\n\n`)
     .replace(/^ *(?:[-*>]|\d+\.) /gm, '\n\n')
     .split(/\n\s*\n/)
-    .flatMap(sentencesOf);
+    .flatMap(splitSentences);
 }
 
-/** Line comments on consecutive lines are one paragraph. */
-function paragraphsOf(source: string, comments: ParseResult['comments']): string[] {
+/** Joins line comments on consecutive lines into one paragraph. */
+function joinComments(source: string, comments: ParseResult['comments']): string[] {
   const paragraphs: string[] = [];
   let lineEnd = -1;
   for (const { type, value, start, end } of comments) {
@@ -71,8 +71,8 @@ function paragraphsOf(source: string, comments: ParseResult['comments']): string
   return paragraphs;
 }
 
-/** Comments, and texts of several words. */
-function sentencesOfSource(source: string, file = 'source.ts'): string[] {
+/** Reads comments, and strings of several words. */
+function readSource(source: string, file = 'source.ts'): string[] {
   const { program, comments } = parseSync(file, source);
   const texts: string[] = [];
   const read = (text: string) => /\w \w+ \w/.test(text) && texts.push(text);
@@ -81,30 +81,30 @@ function sentencesOfSource(source: string, file = 'source.ts'): string[] {
     JSXText: ({ value }) => void read(value),
     TemplateLiteral: ({ quasis }) => void read(quasis.map(({ value }) => value.raw).join('X')),
   }).visit(program);
-  return [...paragraphsOf(source, comments), ...texts]
+  return [...joinComments(source, comments), ...texts]
     .flatMap((text) => text.split(/\n\s*\n|\n\s*- |\n\s*@/))
-    .flatMap(sentencesOf);
+    .flatMap(splitSentences);
 }
 
-/** The schema has comments only. */
-function sentencesOfSchema(source: string): string[] {
+/** Reads comments. */
+function readSchema(source: string): string[] {
   return [...source.matchAll(/(?:\/\/.*(?:\n[ \t]*)?)+/g)]
     .map(([comment]) => comment.replace(/^\s*\/{2,} ?/gm, ''))
-    .flatMap(sentencesOf);
+    .flatMap(splitSentences);
 }
 
-function filesIn(folder: string, ending: RegExp): string[] {
+function listFiles(folder: string, ending: RegExp): string[] {
   return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
     .filter((name) => ending.test(name) && !/(?:^|\/)(?:generated|dist|node_modules|migrations)\//.test(name))
     .map((name) => join(folder, name))
     .sort();
 }
 
-function matchesIn(file: string, read: (text: string, file: string) => string[]): string[] {
-  return found(read(readFileSync(join(ROOT, file), 'utf8'), file)).map((sentence) => `${file}: ${sentence}`);
+function listMatches(file: string, read: (text: string, file: string) => string[]): string[] {
+  return flag(read(readFileSync(join(ROOT, file), 'utf8'), file)).map((sentence) => `${file}: ${sentence}`);
 }
 
-describe('finds', () => {
+describe('the patterns find', () => {
   test.each([
     'What waits for approval is shown on the card.',
     'The card is closed; what is left is shown below.',
@@ -112,10 +112,10 @@ describe('finds', () => {
     'The plan is made anew.',
     'Approvers are told at once.',
     'The rule, of which there are two, stands in the table.',
-  ])('%s', (sentence) => expect(found([sentence])).toHaveLength(1));
+  ])('%s', (sentence) => expect(flag([sentence])).toHaveLength(1));
 });
 
-describe('accepts', () => {
+describe('the patterns accept', () => {
   test.each([
     'What happens if the service is down?',
     'The card shows who approved and what was sent.',
@@ -123,38 +123,38 @@ describe('accepts', () => {
     'Approvers are notified at once.',
     'The two can be told apart.',
     'Let it lapse.',
-  ])('%s', (sentence) => expect(found([sentence])).toEqual([]));
+  ])('%s', (sentence) => expect(flag([sentence])).toEqual([]));
 });
 
-test('reads paragraphs, lists, tables, comments and texts, but no code', () => {
+test('paragraphs, lists, tables, comments and strings are read, but no code', () => {
   const page =
     '# Whoever\n\nTold\nof.\n\n- `anew` it\n\n| write | not |\n| --- | --- |\n| Whoever | anew |\n';
-  expect(found(sentencesOfDocument(page))).toEqual(['Told of.', 'Whoever']);
+  expect(flag(readDocument(page))).toEqual(['Told of.', 'Whoever']);
   const code = "// By\n// now.\n/** Anew. */\nconst anew = ['anew', /`/, `is told twice`];\n";
-  expect(found(sentencesOfSource(code))).toEqual(['By now.', 'Anew.', 'is told twice']);
+  expect(flag(readSource(code))).toEqual(['By now.', 'Anew.', 'is told twice']);
 });
 
 const DOCUMENTS = [
   'README.md',
   'CHANGELOG.md',
-  ...['docs', '.github', 'deploy'].flatMap((folder) => filesIn(folder, /\.md$/)),
+  ...['docs', '.github', 'deploy'].flatMap((folder) => listFiles(folder, /\.md$/)),
   ...readdirSync(join(ROOT, 'packages')).map((name) => `packages/${name}/README.md`),
-].map((file) => [file, matchesIn(file, sentencesOfDocument)] as const);
+].map((file) => [file, listMatches(file, readDocument)] as const);
 
-/** This file has examples of what it finds. */
+/** Without this file, which has examples of matches. */
 const SOURCES = ['src', 'test', 'packages', 'demo', 'bench', 'scripts', 'prisma']
-  .flatMap((folder) => filesIn(folder, /\.(?:tsx?|mjs|prisma)$/))
+  .flatMap((folder) => listFiles(folder, /\.(?:tsx?|mjs|prisma)$/))
   .filter((file) => file !== 'test/voice.test.ts');
 
 /** The first two folders of a path, such as `src/orders`. */
-function folderOf(file: string): string {
+function getFolder(file: string): string {
   return file.split('/').slice(0, -1).slice(0, 2).join('/');
 }
 
-const FOLDERS = [...new Set(SOURCES.map(folderOf))].map((folder) => {
-  const files = SOURCES.filter((file) => folderOf(file) === folder);
-  const read = (file: string) => (file.endsWith('.prisma') ? sentencesOfSchema : sentencesOfSource);
-  return [folder, files.flatMap((file) => matchesIn(file, read(file)))] as const;
+const FOLDERS = [...new Set(SOURCES.map(getFolder))].map((folder) => {
+  const files = SOURCES.filter((file) => getFolder(file) === folder);
+  const read = (file: string) => (file.endsWith('.prisma') ? readSchema : readSource);
+  return [folder, files.flatMap((file) => listMatches(file, read(file)))] as const;
 });
 
 test.each([...DOCUMENTS, ...FOLDERS])('%s has no matches', (_name, matches) => expect(matches).toEqual([]));

@@ -35,8 +35,8 @@ afterAll(async () => {
   await service.close();
 });
 
-/** A team's accounts in one process of the bot. */
-function accountsOf({
+/** Creates a team's accounts as in one process of the bot. */
+function newAccounts({
   keys = [FIRST],
   jsonAuth = 'basic',
 }: {
@@ -63,18 +63,18 @@ function accountsOf({
   return accounts;
 }
 
-function password(
+function newCredential(
   { user, context, password }: { user: string; context: number; password: string } = SANDBOX_ACCOUNTS.alice,
 ): Credential {
   return { method: 'password', user, context, password: new Secret(password) };
 }
 
-function idOf(outcome: LinkOutcome): string {
+function getAccountId(outcome: LinkOutcome): string {
   if (outcome.kind !== 'linked') throw new Error(`linking: ${outcome.refusal.code}`);
   return outcome.account.id;
 }
 
-/** Renews with the account, and returns the service's user. */
+/** Renews a name with the account. @returns the user and context that the service saw */
 async function renewAs(accounts: Accounts, accountId: string): Promise<string> {
   // The sandbox renews a name for at most ten years.
   const { name } = service.state.addDomain({ name: 'cafe.rest', context: 4, expires: Date.now() + 1e9 });
@@ -87,20 +87,20 @@ async function renewAs(accounts: Accounts, accountId: string): Promise<string> {
 
 describe('linking', () => {
   test('stores a credential that the service accepts, and makes the account active', async () => {
-    const accounts = accountsOf();
-    const outcome = await accounts.link('U0ALICE', password());
+    const accounts = newAccounts();
+    const outcome = await accounts.link('U0ALICE', newCredential());
     expect(outcome).toMatchObject({
       kind: 'linked',
       isVerified: true,
       account: { login: 'alice', context: 4, slot: '4', method: 'password', isActive: true },
     });
-    expect(await accounts.findActive('U0ALICE')).toMatchObject({ id: idOf(outcome), login: 'alice' });
-    expect(await renewAs(accounts, idOf(outcome))).toBe('alice in 4');
+    expect(await accounts.findActive('U0ALICE')).toMatchObject({ id: getAccountId(outcome), login: 'alice' });
+    expect(await renewAs(accounts, getAccountId(outcome))).toBe('alice in 4');
   });
 
   test('stores nothing if the service refuses, or can’t be reached', async () => {
-    const accounts = accountsOf();
-    const wrong = password({ ...SANDBOX_ACCOUNTS.alice, password: 'wrong' });
+    const accounts = newAccounts();
+    const wrong = newCredential({ ...SANDBOX_ACCOUNTS.alice, password: 'wrong' });
     expect(await accounts.link('U0ALICE', wrong)).toMatchObject({
       kind: 'refused',
       refusal: { code: 'not_accepted', explanation: { text: expect.stringMatching(/^E/) } },
@@ -112,7 +112,7 @@ describe('linking', () => {
       ['html', 'no_clear_answer'],
     ] as const) {
       service.faults.set({ kind, times: 1 });
-      expect(await accounts.link('U0ALICE', password()), kind).toMatchObject({
+      expect(await accounts.link('U0ALICE', newCredential()), kind).toMatchObject({
         kind: 'unreachable',
         refusal: { code },
       });
@@ -120,63 +120,63 @@ describe('linking', () => {
     expect(await database.prisma.account.count()).toBe(0);
   });
 
-  test('leaves no session of the check open', async () => {
+  test('ends the session used for the check', async () => {
     const before = service.sessions.count();
-    await accountsOf().link('U0ALICE', password());
+    await newAccounts().link('U0ALICE', newCredential());
     expect(service.sessions.count()).toBe(before);
   });
 
-  test('leaves no password in the database', async () => {
-    await accountsOf().link('U0ALICE', password());
+  test('stores no plain password', async () => {
+    await newAccounts().link('U0ALICE', newCredential());
     const [row] = await database.prisma.account.findMany();
     const bytes = Buffer.from(row?.sealed ?? []);
     expect(bytes.length).toBeGreaterThan(28);
     expect(bytes.includes(SANDBOX_ACCOUNTS.alice.password)).toBe(false);
   });
 
-  test('linking the same user again keeps the account’s id and uses the new password', async () => {
-    const accounts = accountsOf();
-    const first = await accounts.link('U0ALICE', password());
-    await renewAs(accounts, idOf(first));
+  test('keeps the account’s ID and uses the new password when the same user is linked again', async () => {
+    const accounts = newAccounts();
+    const first = await accounts.link('U0ALICE', newCredential());
+    await renewAs(accounts, getAccountId(first));
     const user = service.state.user('alice', 4);
     if (user === undefined) throw new Error('the sandbox has no alice');
     const before = user.password;
     user.password = 'a-new-password';
     try {
-      await expect(renewAs(accounts, idOf(first))).rejects.toMatchObject({ kind: 'auth' });
+      await expect(renewAs(accounts, getAccountId(first))).rejects.toMatchObject({ kind: 'auth' });
       const again = await accounts.link(
         'U0ALICE',
-        password({ ...SANDBOX_ACCOUNTS.alice, password: 'a-new-password' }),
+        newCredential({ ...SANDBOX_ACCOUNTS.alice, password: 'a-new-password' }),
       );
-      expect(idOf(again)).toBe(idOf(first));
-      expect(await renewAs(accounts, idOf(again))).toBe('alice in 4');
+      expect(getAccountId(again)).toBe(getAccountId(first));
+      expect(await renewAs(accounts, getAccountId(again))).toBe('alice in 4');
     } finally {
       user.password = before;
     }
   });
 
-  test('another user in the same context is another account: orders bound to the old one no longer find it', async () => {
-    const accounts = accountsOf();
-    const alice = await accounts.link('U0ALICE', password());
-    const frontdesk = await accounts.link('U0ALICE', password(SANDBOX_ACCOUNTS.frontdesk));
-    expect(idOf(frontdesk)).not.toBe(idOf(alice));
-    expect(await accounts.find(idOf(alice))).toBeUndefined();
-    expect(await renewAs(accounts, idOf(alice))).toBe('nobody');
+  test('replaces the account when another user is linked in the same context', async () => {
+    const accounts = newAccounts();
+    const alice = await accounts.link('U0ALICE', newCredential());
+    const frontdesk = await accounts.link('U0ALICE', newCredential(SANDBOX_ACCOUNTS.frontdesk));
+    expect(getAccountId(frontdesk)).not.toBe(getAccountId(alice));
+    expect(await accounts.find(getAccountId(alice))).toBeUndefined();
+    expect(await renewAs(accounts, getAccountId(alice))).toBe('nobody');
     expect(await accounts.list('U0ALICE')).toHaveLength(1);
   });
 
-  test('two concurrent links, such as a form delivered twice, create one account', async () => {
-    const accounts = accountsOf();
-    const outcomes = await Promise.all([1, 2, 3].map(() => accounts.link('U0ALICE', password())));
+  test('creates one account for concurrent links, such as a form delivered twice', async () => {
+    const accounts = newAccounts();
+    const outcomes = await Promise.all([1, 2, 3].map(() => accounts.link('U0ALICE', newCredential())));
     expect(outcomes.map(({ kind }) => kind)).toEqual(['linked', 'linked', 'linked']);
     const [account, ...others] = await accounts.list('U0ALICE');
     expect(others).toEqual([]);
     expect(await renewAs(accounts, account?.id ?? '')).toBe('alice in 4');
   });
 
-  test('an application is stored as not yet used, beside the contexts', async () => {
-    const accounts = accountsOf();
-    await accounts.link('U0ALICE', password());
+  test('stores an application as unverified, besides the accounts of contexts', async () => {
+    const accounts = newAccounts();
+    await accounts.link('U0ALICE', newCredential());
     const { uuid, application, password: secret } = SANDBOX_ACCOUNTS.trustedApplication;
     const sent = service.requests.length;
     const outcome = await accounts.link('U0ALICE', {
@@ -186,16 +186,16 @@ describe('linking', () => {
       password: new Secret(secret),
     });
     expect(outcome).toMatchObject({ isVerified: false, account: { slot: 'application', login: uuid } });
-    expect(service.requests, 'nothing documented checks it').toHaveLength(sent);
+    expect(service.requests, 'no documented task checks it').toHaveLength(sent);
     expect((await accounts.findActive('U0ALICE'))?.verifiedAt).toBeUndefined();
-    await renewAs(accounts, idOf(outcome));
-    await accounts.recordAccepted(idOf(outcome));
+    await renewAs(accounts, getAccountId(outcome));
+    await accounts.recordAccepted(getAccountId(outcome));
     expect((await accounts.findActive('U0ALICE'))?.verifiedAt).toBeInstanceOf(Date);
     expect((await accounts.list('U0ALICE')).map(({ slot }) => slot)).toEqual(['4', 'application']);
   });
 
-  test('linked with a token, the account keeps the session it opened, and unlinking ends it', async () => {
-    const accounts = accountsOf();
+  test('with a token keeps the opened session until the account is unlinked', async () => {
+    const accounts = newAccounts();
     const { user, context, password: secret, totpSecret } = SANDBOX_ACCOUNTS.tina;
     const before = service.sessions.count();
     await accounts.link('U0TINA', {
@@ -203,7 +203,7 @@ describe('linking', () => {
       user,
       context,
       password: new Secret(secret),
-      token: new Secret(await tokenOf(totpSecret)),
+      token: new Secret(await generateToken(totpSecret)),
     });
     expect(service.sessions.count()).toBe(before + 1);
     await accounts.unlink('U0TINA');
@@ -211,11 +211,11 @@ describe('linking', () => {
   });
 });
 
-describe('choosing and forgetting', () => {
+describe('activating and unlinking', () => {
   test('the last linked account is active until another one is chosen', async () => {
-    const accounts = accountsOf();
-    await accounts.link('U0ALICE', password());
-    await accounts.link('U0ALICE', password(SANDBOX_ACCOUNTS.aliceDemoSystem));
+    const accounts = newAccounts();
+    await accounts.link('U0ALICE', newCredential());
+    await accounts.link('U0ALICE', newCredential(SANDBOX_ACCOUNTS.aliceDemoSystem));
     expect((await accounts.findActive('U0ALICE'))?.context).toBe(1);
     expect((await accounts.activate('U0ALICE', '4'))?.context).toBe(4);
     expect((await accounts.list('U0ALICE')).filter(({ isActive }) => isActive)).toHaveLength(1);
@@ -223,10 +223,10 @@ describe('choosing and forgetting', () => {
     expect((await accounts.findActive('U0ALICE'))?.context).toBe(4);
   });
 
-  test('an account is its person’s own', async () => {
-    const accounts = accountsOf();
-    const alice = idOf(await accounts.link('U0ALICE', password()));
-    const bob = idOf(await accounts.link('U0BOB', password(SANDBOX_ACCOUNTS.bob)));
+  test('each person has their own account', async () => {
+    const accounts = newAccounts();
+    const alice = getAccountId(await accounts.link('U0ALICE', newCredential()));
+    const bob = getAccountId(await accounts.link('U0BOB', newCredential(SANDBOX_ACCOUNTS.bob)));
     expect(await renewAs(accounts, alice)).toBe('alice in 4');
     expect(await renewAs(accounts, bob)).toBe('bob in 4');
     await accounts.unlink('U0ALICE');
@@ -234,17 +234,17 @@ describe('choosing and forgetting', () => {
     expect(await renewAs(accounts, bob)).toBe('bob in 4');
   });
 
-  test('a row that was moved to another person doesn’t open', async () => {
-    const accounts = accountsOf();
-    const alice = idOf(await accounts.link('U0ALICE', password()));
+  test('a row moved to another person doesn’t open', async () => {
+    const accounts = newAccounts();
+    const alice = getAccountId(await accounts.link('U0ALICE', newCredential()));
     await database.prisma.account.update({ where: { id: alice }, data: { userId: 'U0BOB' } });
     await expect(accounts.loadClient(alice)).rejects.toMatchObject({ name: 'VaultError' });
   });
 
   test('unlinking ends the account’s session', async () => {
-    const accounts = accountsOf({ jsonAuth: 'session' });
+    const accounts = newAccounts({ jsonAuth: 'session' });
     const before = service.sessions.count();
-    const id = idOf(await accounts.link('U0ALICE', password()));
+    const id = getAccountId(await accounts.link('U0ALICE', newCredential()));
     await renewAs(accounts, id);
     expect(service.sessions.count()).toBe(before + 1);
     expect(await accounts.unlink('U0ALICE', '4')).toHaveLength(1);
@@ -253,45 +253,45 @@ describe('choosing and forgetting', () => {
   });
 
   test('linking again ends the previous session', async () => {
-    const accounts = accountsOf({ jsonAuth: 'session' });
+    const accounts = newAccounts({ jsonAuth: 'session' });
     const before = service.sessions.count();
-    await renewAs(accounts, idOf(await accounts.link('U0ALICE', password())));
-    await accounts.link('U0ALICE', password());
+    await renewAs(accounts, getAccountId(await accounts.link('U0ALICE', newCredential())));
+    await accounts.link('U0ALICE', newCredential());
     expect(service.sessions.count()).toBe(before);
   });
 
-  test('another process’s unlink is noticed at the next use', async () => {
-    const accounts = accountsOf();
-    const id = idOf(await accounts.link('U0ALICE', password()));
+  test('an unlink in another process takes effect at the next use', async () => {
+    const accounts = newAccounts();
+    const id = getAccountId(await accounts.link('U0ALICE', newCredential()));
     await renewAs(accounts, id);
-    await accountsOf().unlink('U0ALICE');
+    await newAccounts().unlink('U0ALICE');
     expect(await renewAs(accounts, id)).toBe('nobody');
   });
 });
 
 describe('a new key', () => {
-  test('reseals the credentials of the old key, once; then the old key can be removed', async () => {
-    const id = idOf(await accountsOf().link('U0ALICE', password()));
-    const both = accountsOf({ keys: [SECOND, FIRST] });
+  test('reseals credentials once, so that the old key can be removed', async () => {
+    const id = getAccountId(await newAccounts().link('U0ALICE', newCredential()));
+    const both = newAccounts({ keys: [SECOND, FIRST] });
     expect(await both.reseal()).toBe(1);
     expect(await both.reseal()).toBe(0);
-    expect(await renewAs(accountsOf({ keys: [SECOND] }), id)).toBe('alice in 4');
+    expect(await renewAs(newAccounts({ keys: [SECOND] }), id)).toBe('alice in 4');
   });
 
   test('isn’t blocked by a row that can’t be opened', async () => {
-    const accounts = accountsOf();
-    const broken = idOf(await accounts.link('U0ALICE', password()));
-    const good = idOf(await accounts.link('U0BOB', password(SANDBOX_ACCOUNTS.bob)));
+    const accounts = newAccounts();
+    const broken = getAccountId(await accounts.link('U0ALICE', newCredential()));
+    const good = getAccountId(await accounts.link('U0BOB', newCredential(SANDBOX_ACCOUNTS.bob)));
     await database.prisma.account.update({
       where: { id: broken },
       data: { sealed: Uint8Array.from(randomBytes(64)) },
     });
-    expect(await accountsOf({ keys: [SECOND, FIRST] }).reseal()).toBe(1);
-    expect(await renewAs(accountsOf({ keys: [SECOND] }), good)).toBe('bob in 4');
+    expect(await newAccounts({ keys: [SECOND, FIRST] }).reseal()).toBe(1);
+    expect(await renewAs(newAccounts({ keys: [SECOND] }), good)).toBe('bob in 4');
   });
 });
 
-async function tokenOf(secret: string): Promise<string> {
+async function generateToken(secret: string): Promise<string> {
   const { Secret: OtpSecret, TOTP } = await import('otpauth');
   return new TOTP({ secret: OtpSecret.fromBase32(secret) }).generate();
 }

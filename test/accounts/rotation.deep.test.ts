@@ -10,7 +10,7 @@ import { type Database, openDatabase } from '../../src/store/database.ts';
 import { startChild } from '../support/child.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
-/* Keys are rotated while processes die. CREDENTIALS is the number of credentials, KILLS the number of deaths. */
+/* Rotates keys while processes are killed: CREDENTIALS is the number of credentials, KILLS that of kills. */
 
 const CREDENTIALS = Number(process.env['CREDENTIALS'] ?? 300);
 const KILLS = Number(process.env['KILLS'] ?? 2);
@@ -19,7 +19,7 @@ const BROKEN = 120;
 const oldKey = { id: 'old', key: randomBytes(32) };
 const olderKey = { id: 'older', key: randomBytes(32) };
 const newKey = { id: 'new', key: randomBytes(32) };
-const setting = (keys: readonly (typeof oldKey)[]) =>
+const formatKeys = (keys: readonly (typeof oldKey)[]) =>
   keys.map(({ id, key }) => `${id}:${key.toString('base64')}`).join(',');
 
 let testDatabase: TestDatabase;
@@ -38,15 +38,15 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-const ownerOf = (account: Pick<Account, 'teamId' | 'userId' | 'slot'>) => [
+const listOwnerParts = (account: Pick<Account, 'teamId' | 'userId' | 'slot'>) => [
   'account',
   account.teamId,
   account.userId ?? '',
   account.slot,
 ];
 
-/** Rows sealed with older keys; the first ones, by id, can't be opened. */
-async function fill(): Promise<void> {
+/** Creates rows sealed with older keys. The first ones, by ID, can't be opened. */
+async function createAccounts(): Promise<void> {
   const vaults = [createVault([oldKey]), createVault([olderKey])];
   const now = new Date();
   const rows = Array.from({ length: BROKEN + CREDENTIALS }, (_, n) => {
@@ -61,7 +61,7 @@ async function fill(): Promise<void> {
     const vault = vaults[n % 2] ?? createVault([oldKey]);
     const sealed = vault.seal(
       serializeCredential(credential),
-      ownerOf(broken ? { ...account, userId: 'U' } : account),
+      listOwnerParts(broken ? { ...account, userId: 'U' } : account),
     );
     return {
       id: `${broken ? 'a' : 'b'}-${String(n).padStart(6, '0')}`,
@@ -80,22 +80,22 @@ async function fill(): Promise<void> {
   }
 }
 
-async function resealed(): Promise<number> {
+async function countResealed(): Promise<number> {
   const found = await client.query<{ n: number }>(
     `SELECT count(*)::int AS n FROM accounts WHERE key_id = 'new'`,
   );
   return found.rows[0]?.n ?? 0;
 }
 
-/** Every good credential opens for its owner with its original content. @returns the keys that sealed them */
-async function checkAll(): Promise<Map<string, number>> {
+/** Verifies that every intact credential opens unchanged for its owner. @returns their count by key */
+async function verifyAll(): Promise<Map<string, number>> {
   const vault = createVault([newKey, oldKey, olderKey]);
   const rows = await database.prisma.account.findMany({ where: { id: { startsWith: 'b-' } } });
   const keys = new Map<string, number>();
   for (const row of rows) {
     const userId = row.userId ?? '';
     const sealed = { keyId: row.keyId, bytes: row.sealed };
-    const opened = parseCredential(vault.open(sealed, ownerOf({ ...row, userId })));
+    const opened = parseCredential(vault.open(sealed, listOwnerParts({ ...row, userId })));
     expect(opened.password.reveal(), row.id).toBe(`pw-${userId.slice(1)}`);
     keys.set(row.keyId, (keys.get(row.keyId) ?? 0) + 1);
   }
@@ -103,11 +103,11 @@ async function checkAll(): Promise<Map<string, number>> {
   return keys;
 }
 
-test(`${CREDENTIALS} credentials get a new key over ${KILLS} kills; ${BROKEN} broken ones block none`, async () => {
-  await fill();
+test(`${CREDENTIALS} credentials are resealed despite ${KILLS} kills and ${BROKEN} broken ones`, async () => {
+  await createAccounts();
   const env = {
     DATABASE_URL: testDatabase.url,
-    CREDENTIALS_KEYS: setting([newKey, oldKey, olderKey]),
+    CREDENTIALS_KEYS: formatKeys([newKey, oldKey, olderKey]),
     SLACK_BOT_TOKEN: 'xoxb-none',
     SLACK_SIGNING_SECRET: 'none-none',
     SERVICE_JSON_URL: 'http://127.0.0.1:1/v1',
@@ -118,39 +118,39 @@ test(`${CREDENTIALS} credentials get a new key over ${KILLS} kills; ${BROKEN} br
     const child = start();
     const target = Math.floor((CREDENTIALS * kill) / (KILLS + 1));
     const ended = child.ended.then(() => true);
-    while ((await resealed()) < target) {
+    while ((await countResealed()) < target) {
       const over = await Promise.race([
         ended,
         new Promise<false>((resolve) => setTimeout(resolve, 5, false)),
       ]);
-      if (over) throw new Error(`it ended by itself after ${await resealed()} rows:\n${child.output()}`);
+      if (over) throw new Error(`it ended by itself after ${await countResealed()} rows:\n${child.output()}`);
     }
     await child.kill();
-    const keys = await checkAll();
+    const keys = await verifyAll();
     expect(keys.get('new') ?? 0, `after kill ${kill}`).toBeGreaterThanOrEqual(target);
   }
   const last = start();
   await last.line(/"msg":"sealed"/);
   expect(await last.ended, last.output()).toBe(0);
-  expect(await checkAll()).toEqual(new Map([['new', CREDENTIALS]]));
-  expect(await resealed()).toBe(CREDENTIALS);
+  expect(await verifyAll()).toEqual(new Map([['new', CREDENTIALS]]));
+  expect(await countResealed()).toBe(CREDENTIALS);
   for (const secret of ['pw-', newKey.key.toString('base64'), oldKey.key.toString('base64')]) {
     expect(last.output().includes(secret), 'a secret in the log').toBe(false);
   }
 }, 600_000);
 
-test('once all are resealed, the old keys can be removed', async () => {
+test('the old keys can be removed after resealing', async () => {
   const vault = createVault([newKey]);
   const store = createAccountStore(database);
   const found = await store.find('b-000200');
-  if (found === undefined) throw new Error('the account is gone');
-  expect(vault.open(found.sealed, ownerOf(found.account)).reveal()).toContain('pw-200');
+  if (found === undefined) throw new Error('account not found');
+  expect(vault.open(found.sealed, listOwnerParts(found.account)).reveal()).toContain('pw-200');
 });
 
 test.each([
-  ['no JSON', 'a secret that is no JSON'],
-  ['another shape', '{"method":"password","user":"alice","password":"hunter2"}'],
-])('a credential that is %s isn’t quoted in its error', (_what, text) => {
+  ['not JSON', 'a secret that is no JSON'],
+  ['of another shape', '{"method":"password","user":"alice","password":"hunter2"}'],
+])('the error about a credential that is %s doesn’t quote it', (_what, text) => {
   let error: unknown;
   try {
     parseCredential(new Secret(text));

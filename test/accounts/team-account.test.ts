@@ -12,7 +12,7 @@ import type { Database } from '../../src/store/database.ts';
 import { useTestDatabase } from '../support/database.ts';
 import { clearLog, teamEvents } from '../support/log.ts';
 
-/* The account of the whole team, on the real database. */
+/* The team's account on a real database. */
 
 const FIRST = { id: 'first', key: randomBytes(32) };
 const SECOND = { id: 'second', key: randomBytes(32) };
@@ -40,7 +40,7 @@ afterAll(async () => {
   await service.close();
 });
 
-function accountsOf(
+function newAccounts(
   teamId = 'T0STEWARD',
   keys: readonly [typeof FIRST, ...(typeof FIRST)[]] = [FIRST],
 ): Accounts {
@@ -64,18 +64,18 @@ function accountsOf(
   return accounts;
 }
 
-function credential(changes: Partial<TeamCredential> = {}): TeamCredential {
-  return { method: 'trusted_application', uuid, application, password: new Secret(password), ...changes };
+function credential(listChanges: Partial<TeamCredential> = {}): TeamCredential {
+  return { method: 'trusted_application', uuid, application, password: new Secret(password), ...listChanges };
 }
 
-async function linked(accounts: Accounts, by = 'U0ADA', given = credential()): Promise<string> {
+async function link(accounts: Accounts, by = 'U0ADA', given = credential()): Promise<string> {
   const outcome = await accounts.team.link(by, given);
   if (outcome.kind !== 'linked') throw new Error(`linking: ${outcome.refusal.code}`);
   return outcome.account.id;
 }
 
-/** The log of the team's account, in short. */
-async function changes(from = FROM) {
+/** Lists the log entries of the team's account. */
+async function listChanges(from = FROM) {
   return (await teamEvents(database, 'T0STEWARD', from, TO)).flatMap((event) =>
     event.subject.kind === 'account' && 'application' in event
       ? {
@@ -89,10 +89,10 @@ async function changes(from = FROM) {
   );
 }
 
-test('belongs to no person, has the admin who linked it, and signs requests', async () => {
-  const accounts = accountsOf();
+test('the team’s account has no person, records the admin who linked it, and signs requests', async () => {
+  const accounts = newAccounts();
   expect(await accounts.team.current()).toBeUndefined();
-  const id = await linked(accounts);
+  const id = await link(accounts);
   const team = await accounts.team.current();
   expect(team).toMatchObject({
     id,
@@ -112,10 +112,10 @@ test('belongs to no person, has the admin who linked it, and signs requests', as
   expect(service.requestsFor({ ctid: 'team-1' }).at(-1)).toMatchObject({ user: uuid });
 });
 
-test('is used by people without their own account, and by nobody else', async () => {
-  const accounts = accountsOf();
+test('only people without their own account use the team’s account', async () => {
+  const accounts = newAccounts();
   expect(await accounts.findDefault('U0DAVE')).toBeUndefined();
-  const id = await linked(accounts);
+  const id = await link(accounts);
   await accounts.link('U0ALICE', {
     method: 'password',
     ...SANDBOX_ACCOUNTS.alice,
@@ -125,37 +125,37 @@ test('is used by people without their own account, and by nobody else', async ()
   expect(await accounts.findDefault('U0ALICE')).toMatchObject({ login: 'alice', userId: 'U0ALICE' });
 });
 
-test('is one per team, besides its admin’s own application', async () => {
-  const accounts = accountsOf();
+test('each team has one account, besides its admin’s own application', async () => {
+  const accounts = newAccounts();
   await accounts.link('U0ADA', credential());
-  const id = await linked(accounts);
-  expect(await linked(accounts, 'U0BOB'), 'the same application keeps its id').toBe(id);
+  const id = await link(accounts);
+  expect(await link(accounts, 'U0BOB'), 'ID of the same application').toBe(id);
   expect(await accounts.team.current()).toMatchObject({ id, linkedBy: 'U0BOB' });
-  const other = await linked(accounts, 'U0ADA', credential({ uuid: '11111111-2222', application: 'other' }));
+  const other = await link(accounts, 'U0ADA', credential({ uuid: '11111111-2222', application: 'other' }));
   expect(other).not.toBe(id);
   expect(await accounts.find(id)).toBeUndefined();
   expect(await accounts.loadClient(id)).toBeUndefined();
   expect(await accounts.list('U0ADA')).toHaveLength(1);
 
-  const sister = accountsOf('T0SISTER');
+  const sister = newAccounts('T0SISTER');
   expect(await sister.team.current()).toBeUndefined();
-  await linked(sister);
+  await link(sister);
   expect(await database.prisma.account.count({ where: { teamKey: { not: null } } })).toBe(2);
 });
 
-test('two concurrent links create one', async () => {
-  const accounts = accountsOf();
+test('concurrent links create one team account', async () => {
+  const accounts = newAccounts();
   await Promise.all(
     ['a', 'b', 'c'].map((letter) =>
-      linked(accounts, 'U0ADA', credential({ uuid: letter.repeat(8), application: letter })),
+      link(accounts, 'U0ADA', credential({ uuid: letter.repeat(8), application: letter })),
     ),
   );
   expect(await database.prisma.account.count()).toBe(1);
 });
 
-test('is deleted with its secrets, and only once', async () => {
-  const accounts = accountsOf();
-  const id = await linked(accounts);
+test('unlinking deletes the team’s account and its secrets, once', async () => {
+  const accounts = newAccounts();
+  const id = await link(accounts);
   expect(await accounts.team.unlink('U0BOB')).toMatchObject({ id });
   expect(await accounts.team.unlink('U0BOB')).toBeUndefined();
   expect(await accounts.team.current()).toBeUndefined();
@@ -163,28 +163,28 @@ test('is deleted with its secrets, and only once', async () => {
   expect(await database.prisma.account.count()).toBe(0);
 });
 
-test('every change has its line in the audit log, without secrets', async () => {
-  const accounts = accountsOf();
-  await linked(accounts);
-  await linked(accounts, 'U0BOB', credential({ uuid: '11111111-2222', application: 'other' }));
+test('every change is in the audit log, without secrets', async () => {
+  const accounts = newAccounts();
+  await link(accounts);
+  await link(accounts, 'U0BOB', credential({ uuid: '11111111-2222', application: 'other' }));
   await accounts.team.unlink('U0CAROL');
-  expect(await changes()).toEqual([
+  expect(await listChanges()).toEqual([
     { kind: 'team_account_linked', login: uuid, application, by: 'U0ADA', at: NOW },
     { kind: 'team_account_unlinked', login: uuid, application, by: 'U0BOB', at: NOW },
     { kind: 'team_account_linked', login: '11111111-2222', application: 'other', by: 'U0BOB', at: NOW },
     { kind: 'team_account_unlinked', login: '11111111-2222', application: 'other', by: 'U0CAROL', at: NOW },
   ]);
-  expect(JSON.stringify(await database.prisma.event.findMany(), stringOfBigInt)).not.toContain(password);
-  expect(await changes(new Date(NOW.getTime() + 1))).toEqual([]);
+  expect(JSON.stringify(await database.prisma.event.findMany(), replaceBigInt)).not.toContain(password);
+  expect(await listChanges(new Date(NOW.getTime() + 1))).toEqual([]);
 });
 
-function stringOfBigInt(_key: string, value: unknown): unknown {
+function replaceBigInt(_key: string, value: unknown): unknown {
   return typeof value === 'bigint' ? String(value) : value;
 }
 
-test('its row doesn’t open as a person’s, nor a person’s as the team’s', async () => {
-  const accounts = accountsOf();
-  const id = await linked(accounts);
+test('a row moved between a person and a team, or between teams, doesn’t open', async () => {
+  const accounts = newAccounts();
+  const id = await link(accounts);
   await database.prisma.account.update({ where: { id }, data: { userId: 'U0EVE', teamKey: null } });
   await expect(accounts.loadClient(id)).rejects.toThrow(VaultError);
 
@@ -194,8 +194,8 @@ test('its row doesn’t open as a person’s, nor a person’s as the team’s',
   await database.prisma.account.update({ where: { id: own.account.id }, data: moved });
   await expect(accounts.loadClient(own.account.id)).rejects.toThrow(VaultError);
 
-  const sister = accountsOf('T0SISTER');
-  const theirs = await linked(sister);
+  const sister = newAccounts('T0SISTER');
+  const theirs = await link(sister);
   await database.prisma.account.deleteMany({ where: { id: own.account.id } });
   await database.prisma.account.update({
     where: { id: theirs },
@@ -204,20 +204,20 @@ test('its row doesn’t open as a person’s, nor a person’s as the team’s',
   await expect(accounts.loadClient(theirs)).rejects.toThrow(VaultError);
 });
 
-test('no row is both a person’s and the team’s, or neither', async () => {
-  const accounts = accountsOf();
-  const id = await linked(accounts);
+test('every row belongs to either a person or the team', async () => {
+  const accounts = newAccounts();
+  const id = await link(accounts);
   await expect(
     database.prisma.account.update({ where: { id }, data: { userId: 'U0EVE' } }),
   ).rejects.toThrow();
   await expect(database.prisma.account.update({ where: { id }, data: { teamKey: null } })).rejects.toThrow();
 });
 
-test('is sealed again with a new key', async () => {
-  const id = await linked(accountsOf());
-  expect(await accountsOf('T0STEWARD', [SECOND, FIRST]).reseal()).toBe(1);
-  const anew = accountsOf('T0STEWARD', [SECOND]);
-  expect(await anew.loadClient(id)).toBeDefined();
-  await linked(anew);
-  await anew.recordAccepted(id);
+test('the team’s account is resealed with a new key', async () => {
+  const id = await link(newAccounts());
+  expect(await newAccounts('T0STEWARD', [SECOND, FIRST]).reseal()).toBe(1);
+  const resealed = newAccounts('T0STEWARD', [SECOND]);
+  expect(await resealed.loadClient(id)).toBeDefined();
+  await link(resealed);
+  await resealed.recordAccepted(id);
 });

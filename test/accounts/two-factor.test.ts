@@ -15,12 +15,12 @@ import { createTokenStepStore } from '../../src/store/token-steps.ts';
 import { useTestDatabase } from '../support/database.ts';
 
 /*
- * A two-factor account with tokens made by the bot, at a service that accepts each token once (RFC 6238, section 5.2).
- * Both use one clock, which advances while the bot waits for a token.
+ * A two-factor account whose tokens the bot generates. The service accepts each token once (RFC 6238, section
+ * 5.2). Both use one clock, which advances while the bot waits for a token.
  */
 
 const MINUTE_MS = 60_000;
-/** Enough for a call that waits half a minute. */
+/** Long enough to wait half a minute for a token. */
 const TIMEOUT_MS = 2 * MINUTE_MS;
 const START = Date.parse('2026-03-01T09:00:10Z');
 const { user, context, password, totpSecret } = SANDBOX_ACCOUNTS.tina;
@@ -29,8 +29,8 @@ let now = START;
 let waits: number[] = [];
 let service: SandboxService;
 let database: Database;
-useTestDatabase((opened) => {
-  database = opened;
+useTestDatabase((listSessionCodes) => {
+  database = listSessionCodes;
 });
 const open: Accounts[] = [];
 beforeEach(async () => {
@@ -48,7 +48,7 @@ afterEach(async () => {
   await database.prisma.tokenStep.deleteMany();
 });
 
-/** The accounts of a newly started process. */
+/** Creates accounts as in a newly started process. */
 function startProcess(timeoutMs = TIMEOUT_MS): Accounts {
   const accounts = createAccounts({
     teamId: 'T0STEWARD',
@@ -75,7 +75,7 @@ function startProcess(timeoutMs = TIMEOUT_MS): Accounts {
   return accounts;
 }
 
-const withSecret: TwoFactorCredential = {
+const CREDENTIAL: TwoFactorCredential = {
   method: 'two_factor',
   user,
   context,
@@ -83,49 +83,50 @@ const withSecret: TwoFactorCredential = {
   totpSecret: new Secret(totpSecret),
 };
 
-function idOf(outcome: LinkOutcome): string {
+function getAccountId(outcome: LinkOutcome): string {
   if (outcome.kind !== 'linked') throw new Error(`linking: ${outcome.refusal.code}`);
   return outcome.account.id;
 }
 
 async function search(accounts: Accounts, accountId: string): Promise<void> {
   const client = await accounts.loadClient(accountId);
-  if (client === undefined) throw new Error('the account is gone');
+  if (client === undefined) throw new Error('account not found');
   await client.run(preregSearch, { view: { children: true, offset: 0, limit: 1 }, filters: [] });
 }
 
-/** The service's response codes when opening sessions. */
-const opened = () => service.requestsFor({ task: 'session.create' }).map(({ answerCode }) => answerCode);
+/** Lists the service's response codes to opened sessions. */
+const listSessionCodes = () =>
+  service.requestsFor({ task: 'session.create' }).map(({ answerCode }) => answerCode);
 
 describe('the session opened by linking', () => {
-  test('carries the next task, in the same half minute', async () => {
+  test('is used for the next task within the same half minute', async () => {
     const accounts = startProcess();
-    const id = idOf(await accounts.link('U0TINA', withSecret));
+    const id = getAccountId(await accounts.link('U0TINA', CREDENTIAL));
     await search(accounts, id);
-    expect(opened()).toEqual(['S1321001']);
+    expect(listSessionCodes()).toEqual(['S1321001']);
     expect(waits).toEqual([]);
   });
 
-  test('carries it after a restart and on another replica too', async () => {
+  test('is used after a restart and by other replicas too', async () => {
     const first = startProcess();
-    const id = idOf(await first.link('U0TINA', withSecret));
+    const id = getAccountId(await first.link('U0TINA', CREDENTIAL));
     await first.close();
     await Promise.all([search(startProcess(), id), search(startProcess(), id)]);
-    expect(opened()).toEqual(['S1321001']);
+    expect(listSessionCodes()).toEqual(['S1321001']);
   });
 
   test('is renewed after ten minutes, without a refused request', async () => {
     const accounts = startProcess();
-    const id = idOf(await accounts.link('U0TINA', withSecret));
+    const id = getAccountId(await accounts.link('U0TINA', CREDENTIAL));
     now += 10 * MINUTE_MS;
     await search(accounts, id);
-    expect(opened()).toEqual(['S1321001', 'S1321001']);
+    expect(listSessionCodes()).toEqual(['S1321001', 'S1321001']);
     expect(service.requests.map(({ status }) => status)).toEqual([200, 200, 200]);
   });
 
   test('ends when the account is unlinked, and so does its successor', async () => {
     const accounts = startProcess();
-    const id = idOf(await accounts.link('U0TINA', withSecret));
+    const id = getAccountId(await accounts.link('U0TINA', CREDENTIAL));
     now += 9 * MINUTE_MS + 40_000;
     await search(accounts, id);
     expect(service.sessions.count()).toBe(2);
@@ -134,54 +135,54 @@ describe('the session opened by linking', () => {
   });
 });
 
-describe('waits for the next token if the current one was used', () => {
-  test('when the session is gone and the next task comes at once', async () => {
+describe('a used token makes the bot wait for the next one', () => {
+  test('if the session has ended', async () => {
     const accounts = startProcess();
-    const id = idOf(await accounts.link('U0TINA', withSecret));
+    const id = getAccountId(await accounts.link('U0TINA', CREDENTIAL));
     service.sessions.endAll();
     await search(accounts, id);
-    expect(opened()).toEqual(['S1321001', 'S1321001']);
+    expect(listSessionCodes()).toEqual(['S1321001', 'S1321001']);
     expect(waits).toEqual([20_000]);
   });
 
-  test('by two replicas at once, one after the other', async () => {
+  test('if two replicas need a session at the same time', async () => {
     const [one, two] = [startProcess(), startProcess()];
-    const id = idOf(await one.link('U0TINA', withSecret));
+    const id = getAccountId(await one.link('U0TINA', CREDENTIAL));
     now += 11 * MINUTE_MS;
     await Promise.all([search(one, id), search(two, id)]);
-    expect(opened()).toEqual(['S1321001', 'S1321001', 'S1321001']);
+    expect(listSessionCodes()).toEqual(['S1321001', 'S1321001', 'S1321001']);
     expect(waits).toHaveLength(1);
   });
 
-  test('by the next person who links the same user, also for another context', async () => {
+  test('if another person links the same user, or in another context', async () => {
     const accounts = startProcess();
-    idOf(await accounts.link('U0TINA', withSecret));
-    idOf(await accounts.link('U0BOB', withSecret));
-    idOf(await accounts.link('U0TINA', { ...withSecret, context: 7 }));
+    getAccountId(await accounts.link('U0TINA', CREDENTIAL));
+    getAccountId(await accounts.link('U0BOB', CREDENTIAL));
+    getAccountId(await accounts.link('U0TINA', { ...CREDENTIAL, context: 7 }));
     const steps = service.requestsFor({ task: 'session.create' }).map(({ at }) => Math.floor(at / 30_000));
-    expect(new Set(steps).size, 'each in a half minute of its own').toBe(3);
+    expect(new Set(steps).size, 'half minutes used').toBe(3);
   });
 });
 
-test('without enough time to wait, the person learns in how many seconds to try again, and nothing is stored', async () => {
+test('linking is refused without storing anything if the next token would take too long', async () => {
   const accounts = startProcess(10_000);
-  await accounts.link('U0TINA', withSecret);
+  await accounts.link('U0TINA', CREDENTIAL);
   now += 1_500;
-  const outcome = await accounts.link('U0BOB', withSecret);
+  const outcome = await accounts.link('U0BOB', CREDENTIAL);
   expect(outcome).toMatchObject({ kind: 'unreachable', refusal: { code: 'token_used' } });
-  if (outcome.kind !== 'unreachable') throw new Error('linked without waiting');
+  if (outcome.kind !== 'unreachable') throw new Error('expected no link');
   expect(formatLinkRefusal(outcome.refusal)).toMatch(/token.*used.*nothing was saved.*in 19 seconds\./);
   expect(await accounts.list('U0BOB')).toEqual([]);
   now += 19_000;
-  idOf(await accounts.link('U0BOB', withSecret));
-  expect(opened()).toEqual(['S1321001', 'S1321001']);
+  getAccountId(await accounts.link('U0BOB', CREDENTIAL));
+  expect(listSessionCodes()).toEqual(['S1321001', 'S1321001']);
 });
 
-test('a token that wasn’t sent isn’t used up', async () => {
+test('a token that couldn’t be sent can still be used', async () => {
   const accounts = startProcess();
   await service.close();
-  expect(await accounts.link('U0TINA', withSecret)).toMatchObject({ kind: 'unreachable' });
+  expect(await accounts.link('U0TINA', CREDENTIAL)).toMatchObject({ kind: 'unreachable' });
   service = await startSandboxService({ now: () => now });
-  idOf(await startProcess().link('U0TINA', withSecret));
+  getAccountId(await startProcess().link('U0TINA', CREDENTIAL));
   expect(waits).toEqual([]);
 });

@@ -11,7 +11,7 @@ const vault = createVault([newKey, oldKey]);
 const owner = ['account', 'T0STEWARD', 'U0ALICE', '4'];
 
 describe('the vault', () => {
-  it('returns any text, for the owner it was sealed for', () => {
+  it('opens any text for the owner it was sealed for', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.array(fc.string()), (text, anyOwner) => {
         const sealed = vault.seal(new Secret(text), anyOwner);
@@ -20,7 +20,7 @@ describe('the vault', () => {
     );
   });
 
-  it('never makes the same bytes twice', () => {
+  it('seals the same text to different bytes each time', () => {
     const sealed = Array.from({ length: 100 }, () =>
       Buffer.from(vault.seal(new Secret('same'), owner).bytes).toString('hex'),
     );
@@ -31,8 +31,8 @@ describe('the vault', () => {
     ['another person', ['account', 'T0STEWARD', 'U0BOB', '4']],
     ['another context', ['account', 'T0STEWARD', 'U0ALICE', '1']],
     ['another team', ['account', 'T0OTHER', 'U0ALICE', '4']],
-    ['the same parts cut elsewhere', ['account', 'T0STEWARDU0ALICE', '4']],
-    ['nobody', []],
+    ['the same parts split differently', ['account', 'T0STEWARDU0ALICE', '4']],
+    ['no owner', []],
   ])('doesn’t open for %s', (_name, other) => {
     const sealed = vault.seal(new Secret('hunter2'), owner);
     expect(() => vault.open(sealed, other)).toThrow(VaultError);
@@ -47,7 +47,7 @@ describe('the vault', () => {
     }
   });
 
-  it('doesn’t open when truncated, whatever is left as the tag', () => {
+  it('doesn’t open when truncated to any length', () => {
     const sealed = vault.seal(new Secret('hunter2'), owner);
     for (let length = 0; length < sealed.bytes.length; length += 1) {
       const bytes = sealed.bytes.slice(0, length);
@@ -55,7 +55,7 @@ describe('the vault', () => {
     }
   });
 
-  it('opens text sealed with older keys, and names a missing key', () => {
+  it('opens text sealed with older keys, and reports a missing key', () => {
     const sealed = createVault([oldKey]).seal(new Secret('hunter2'), owner);
     expect(vault.open(sealed, owner).reveal()).toBe('hunter2');
     expect(vault.currentKeyId).toBe('2026');
@@ -66,16 +66,16 @@ describe('the vault', () => {
     expect(missing).toEqual(['2025', '2025']);
   });
 
-  it('doesn’t confuse rows of different keys', () => {
+  it('doesn’t open text with the ID of another key', () => {
     const sealed = vault.seal(new Secret('hunter2'), owner);
     expect(() => vault.open({ ...sealed, keyId: '2025' }, owner)).toThrow(VaultError);
   });
 
-  it('never has the secret in its errors', () => {
+  it('throws errors without the secret', () => {
     const sealed = vault.seal(new Secret('hunter2'), owner);
     try {
       vault.open(sealed, ['somebody else']);
-      expect.unreachable('it opened');
+      expect.unreachable('the vault opened it');
     } catch (error) {
       expect(inspect(error, { depth: 9 })).not.toContain('hunter2');
     }
@@ -83,7 +83,7 @@ describe('the vault', () => {
 });
 
 describe('a secret', () => {
-  it('prints as [secret], however it is converted to text', () => {
+  it('is printed as [secret], however it is converted to text', () => {
     const secret = new Secret('hunter2');
     const texts = [
       String(secret),

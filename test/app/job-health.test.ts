@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createJobHealth } from '../../src/app/work.ts';
 
-test('a job that has failed for ten minutes is named until it succeeds, and each failure is counted', () => {
+test('a job is reported after failing for ten minutes, until it succeeds; each failure is counted', () => {
   let now = new Date('2026-11-26T09:00:00Z');
   const counted: string[] = [];
   const health = createJobHealth(

@@ -15,7 +15,7 @@ import { at, newOrder, type Rig, startRig, T0 } from '../store/order-rig.ts';
 import { BOT_SIGNER } from '../support/bot-signer.ts';
 import { until } from '../support/demo.ts';
 
-/* The loops over due work: how a process starts work at once, and how it finds more. */
+/* The loops over due work: how a process starts given work, and how it finds more. */
 
 const log = pino({ level: 'silent' });
 const APPROVED_BY_BOB = { ...ENOUGH, type: 'approved', by: 'U0BOB', validApprovers: ['U0BOB'] } as const;
@@ -26,8 +26,8 @@ describe('a loop', () => {
   let loop: Loop;
   afterEach(() => loop.stop());
 
-  /** A loop over a list. @param claimable the work it finds */
-  const over = (
+  /** @param claimable the work that the loop finds */
+  const createTestLoop = (
     work: (id: string, isClaimed: boolean) => Promise<void>,
     { concurrency = 8, periodMs = NEVER_MS, claimable = [] as string[] } = {},
   ) => {
@@ -43,81 +43,81 @@ describe('a loop', () => {
     return loop;
   };
 
-  test('starts given work at once, and finds the rest when it starts', async () => {
+  test('runs added work immediately, and finds other work when it starts', async () => {
     const done: string[] = [];
     const work = async (id: string, isClaimed: boolean) => void done.push(`${id} ${isClaimed}`);
-    over(work, { claimable: ['found'] }).add('given');
+    createTestLoop(work, { claimable: ['found'] }).add('given');
     await loop.idle();
     expect(done).toEqual(['given false']);
     loop.start();
-    await until('the other is found', () => done.length === 2);
+    await until('the other work is found', () => done.length === 2);
     expect(done[1]).toBe('found true');
   });
 
   test('finds unannounced work within a period', async () => {
     const done: string[] = [];
     const claimable: string[] = [];
-    over(async (id) => void done.push(id), { claimable, periodMs: 20 }).start();
+    createTestLoop(async (id) => void done.push(id), { claimable, periodMs: 20 }).start();
     claimable.push('lost wake-up');
-    await until('it is found', () => done.length === 1);
+    await until('the work is found', () => done.length === 1);
   });
 
-  test('works off a backlog without waiting for its period', async () => {
+  test('processes a backlog without waiting for its period', async () => {
     const done = new Set<string>();
     const claimable = Array.from({ length: 600 }, (_, n) => `${n}`);
-    over(async (id) => void done.add(id), { claimable }).start();
-    await until('all are done', () => done.size === 600);
+    createTestLoop(async (id) => void done.add(id), { claimable }).start();
+    await until('all work is done', () => done.size === 600);
   });
 
-  test('starts no more than it has room for; starts the same work once, and again if it was given while running', async () => {
+  test('limits its concurrency, deduplicates queued work, and reruns work added meanwhile', async () => {
     const begun: string[] = [];
     const ends: (() => void)[] = [];
     const work = (id: string) => {
       begun.push(id);
       return new Promise<void>((resolve) => ends.push(resolve));
     };
-    over(work);
+    createTestLoop(work);
     for (const id of [...Array.from({ length: 8 }, (_, n) => `${n}`), 'next', 'next', 'last']) loop.add(id);
     expect(begun).toHaveLength(8);
     ends.shift()?.();
-    await until('the next one has begun', () => begun.includes('next'));
+    await until('the next work has begun', () => begun.includes('next'));
     loop.add('next');
     for (const end of ends.splice(0)) end();
-    await until('all have begun', () => begun.length === 11);
+    await until('all work has begun', () => begun.length === 11);
     expect(begun.slice(8)).toEqual(['next', 'last', 'next']);
     for (const end of ends.splice(0)) end();
     await loop.idle();
   });
 
-  test('claims at least one, however much it was given', async () => {
+  test('claims at least one piece of work, however much was added', async () => {
     const ends: (() => void)[] = [];
     const begun: string[] = [];
     const work = (id: string) => {
       begun.push(id);
       return new Promise<void>((resolve) => ends.push(resolve));
     };
-    over(work, { concurrency: 2, claimable: ['abandoned', 'later'] });
+    createTestLoop(work, { concurrency: 2, claimable: ['abandoned', 'later'] });
     for (const id of ['a', 'b', 'c']) loop.add(id);
     await loop.poll();
     while (!begun.includes('abandoned')) {
       for (const end of ends.splice(0)) end();
-      await until('others have begun', () => ends.length > 0);
+      await until('other work has begun', () => ends.length > 0);
     }
     for (const end of ends.splice(0)) end();
   });
 
-  test('continues after failed work, and after a failed search', async () => {
+  test('continues after failed work and failed claims', async () => {
     const done: string[] = [];
-    let looks = 0;
+    let searches = 0;
     let failures = 0;
     loop = createLoop({
       name: 'test',
       concurrency: 1,
       periodMs: 10,
       claim: async () => {
-        looks += 1;
-        if (looks === 1) throw new Error('the database is away');
-        return looks === 2 ? ['bad', 'good'] : [];
+        searches += 1;
+        if (searches === 1) throw new Error('the database is away');
+        return searches === 2 ? ['bad', 'good'] : [];
       },
       work: async (id) => {
         if (id === 'bad') throw new Error('no');
@@ -129,14 +129,14 @@ describe('a loop', () => {
       log,
     });
     loop.start();
-    await until('the good one is done', () => done.includes('good'));
+    await until('the good work is done', () => done.includes('good'));
     expect(failures).toBe(2);
   });
 
-  test('stops: running work ends, and no other work starts', async () => {
+  test('starts no work after it is stopped, and lets running work end', async () => {
     const begun: string[] = [];
     const held = gate();
-    over(
+    createTestLoop(
       async (id) => {
         begun.push(id);
         await held.opened;
@@ -154,8 +154,8 @@ describe('a loop', () => {
   });
 });
 
-describe('repeated work', () => {
-  test('runs at start, one at a time, and once more if requested meanwhile', async () => {
+describe('a periodic task', () => {
+  test('runs at start, never concurrently, and once more if requested while running', async () => {
     const ends: (() => void)[] = [];
     let begun = 0;
     const work = () => {
@@ -167,7 +167,7 @@ describe('repeated work', () => {
     void task.runNow();
     expect(begun).toBe(1);
     ends.shift()?.();
-    await until('it is done once more', () => begun === 2);
+    await until('the task runs once more', () => begun === 2);
     task.stop();
     ends.shift()?.();
     await task.idle();
@@ -183,13 +183,13 @@ describe('repeated work', () => {
     const outcomes: string[] = [];
     const onEnded = (outcome: string) => void outcomes.push(outcome);
     const task = startPeriodicTask({ name: 'test', everyMs: 1, work, onEnded, log });
-    await until('it is tried again', () => tries > 2);
+    await until('the task is retried', () => tries > 2);
     expect(outcomes.slice(0, 2)).toEqual(['failed', 'failed']);
     task.stop();
   });
 });
 
-describe('two processes on one database', () => {
+describe('processes on one database', () => {
   const LEASE_MS = 20_000;
   let rig: Rig;
   const running: Reconciler[] = [];
@@ -203,7 +203,7 @@ describe('two processes on one database', () => {
   });
   afterAll(() => rig.end());
 
-  /** A process that records its work. */
+  /** Starts a process. */
   const start = (
     { advance, show }: Partial<Record<'advance' | 'show', (orderId: string) => Promise<void>>> = {},
     periodMs = 50,
@@ -227,10 +227,10 @@ describe('two processes on one database', () => {
     reconciler.start();
     return { store, now: () => at(10), advance: reconciler.advance };
   };
-  const approved = () => newOrder({ state: 'APPROVED', expiresAt: undefined, remindAt: undefined });
+  const newApprovedOrder = () => newOrder({ state: 'APPROVED', expiresAt: undefined, remindAt: undefined });
 
-  test('carry out an order once, and notify of it once', async () => {
-    const orders = await Promise.all(Array.from({ length: 20 }, () => rig.keep(approved())));
+  test('advance each order once, and notify once', async () => {
+    const orders = await Promise.all(Array.from({ length: 20 }, () => rig.keep(newApprovedOrder())));
     const advanced: string[] = [];
     const shown: string[] = [];
     for (let process = 0; process < 3; process += 1)
@@ -238,16 +238,16 @@ describe('two processes on one database', () => {
         advance: async (id) => void advanced.push(id),
         show: async (id) => void shown.push(id),
       });
-    await until('all are taken', () => advanced.length >= 20 && shown.length >= 20);
+    await until('all orders are advanced and shown', () => advanced.length >= 20 && shown.length >= 20);
     for (const { id } of orders) {
       expect(advanced.filter((each) => each === id)).toEqual([id]);
       expect(shown.filter((each) => each === id)).toEqual([id]);
     }
   });
 
-  test('the process that changes an order advances it at once', async () => {
+  test('advance an order immediately in the process that changed it', async () => {
     const done: string[] = [];
-    const [wanted, unwanted] = [await rig.keep(newOrder()), await rig.keep(newOrder())];
+    const [toApprove, toCancel] = [await rig.keep(newOrder()), await rig.keep(newOrder())];
     const context = start(
       {
         advance: async (id) => void done.push(`advanced ${id}`),
@@ -257,13 +257,13 @@ describe('two processes on one database', () => {
     );
     await until('both cards are shown', () => done.length === 2);
     done.length = 0;
-    await changeOrder(context, wanted.id, () => ({ event: APPROVED_BY_BOB }));
-    await changeOrder(context, unwanted.id, () => ({ event: { type: 'cancelled', by: 'U0ALICE' } }));
-    await until('it is done', () => done.length === 2);
-    expect(done.toSorted()).toEqual([`advanced ${wanted.id}`, `shown ${unwanted.id}`]);
+    await changeOrder(context, toApprove.id, () => ({ event: APPROVED_BY_BOB }));
+    await changeOrder(context, toCancel.id, () => ({ event: { type: 'cancelled', by: 'U0ALICE' } }));
+    await until('both orders are handled', () => done.length === 2);
+    expect(done.toSorted()).toEqual([`advanced ${toApprove.id}`, `shown ${toCancel.id}`]);
   });
 
-  test('a Slack outage delays no execution', async () => {
+  test('execute orders during a Slack outage', async () => {
     const held = gate();
     const advanced: string[] = [];
     const shown: string[] = [];
@@ -274,33 +274,33 @@ describe('two processes on one database', () => {
         await held.opened;
       },
     });
-    for (let n = 0; n < 60; n += 1) await rig.keep(approved());
-    await until('all are carried out', () => advanced.length >= 60);
+    for (let n = 0; n < 60; n += 1) await rig.keep(newApprovedOrder());
+    await until('all orders are executed', () => advanced.length >= 60);
     expect(shown).toHaveLength(8);
     held.open();
   });
 
-  test('long executions delay no expiring order', async () => {
+  test('expire orders during long executions', async () => {
     const held = gate();
-    const over: string[] = [];
+    const expired: string[] = [];
     let executing = 0;
     start({
       advance: async (id) => {
-        if ((await rig.read(id)).state === 'PENDING') over.push(id);
+        if ((await rig.read(id)).state === 'PENDING') expired.push(id);
         else {
           executing += 1;
           await held.opened;
         }
       },
     });
-    for (let n = 0; n < 60; n += 1) await rig.keep(approved());
-    await until('there is no room for more', () => executing === 48);
+    for (let n = 0; n < 60; n += 1) await rig.keep(newApprovedOrder());
+    await until('all execution slots are taken', () => executing === 48);
     const { id } = await rig.keep(newOrder({ remindAt: undefined, expiresAt: at(9) }));
-    await until('it runs out', () => over.includes(id));
+    await until('the order is due to expire', () => expired.includes(id));
     held.open();
   });
 
-  test('hanging registries delay no execution', async () => {
+  test('execute orders while registries hang', async () => {
     const held = gate();
     const advanced: string[] = [];
     start({
@@ -311,25 +311,25 @@ describe('two processes on one database', () => {
     });
     for (let n = 0; n < 60; n += 1) {
       const { id } = await rig.keep(
-        newOrder({ ...approved(), id: `unknown-${n}`, deliveryId: `u${n}`, state: 'UNKNOWN' }),
+        newOrder({ ...newApprovedOrder(), id: `unknown-${n}`, deliveryId: `u${n}`, state: 'UNKNOWN' }),
       );
       await rig.sql('UPDATE orders SET due_at = $2 WHERE id = $1', [id, T0]);
     }
-    await rig.keep(approved());
-    await until('it is carried out', () => advanced.length === 1);
+    await rig.keep(newApprovedOrder());
+    await until('the approved order is executed', () => advanced.length === 1);
     held.open();
   });
 
-  test('work that keeps failing is rescheduled in its row', async () => {
-    const { id } = await rig.keep(approved());
+  test('reschedule failing work in its row', async () => {
+    const { id } = await rig.keep(newApprovedOrder());
     let tries = 0;
     start({
       advance: async () => {
         tries += 1;
-        throw new Error('its row cannot be read');
+        throw new Error('unreadable row');
       },
     });
-    await until('it is put off', async () => {
+    await until('the order is rescheduled', async () => {
       const [row] = await rig.sql(
         'SELECT failed_attempts, lease_until > now() AS rests FROM orders WHERE id = $1',
         [id],

@@ -3,8 +3,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { bolt, SIGNED, serve } from '../support/http-server.ts';
 
 describe('connections without a request', () => {
-  /** Opens connections that only send `text`. @returns how many of them are still open, and a function to end them */
-  async function open(url: string, count: number, text: string) {
+  /** Opens connections that only send `text`. */
+  async function openConnections(url: string, count: number, text: string) {
     const { port } = new URL(url);
     const sockets = Array.from({ length: count }, () => connect(Number(port), '127.0.0.1'));
     await Promise.all(
@@ -25,33 +25,33 @@ describe('connections without a request', () => {
     fetch(`${url}/slack/events`, { method: 'POST', body: '{"a":1}', headers: SIGNED });
 
   test.each([
-    ['that say nothing', ''],
+    ['that send nothing', ''],
     ['whose headers never end', 'POST /slack/events HTTP/1.1\r\nhost: x\r\nx-slack-'],
     [
       'whose bodies never end',
       `POST /slack/events HTTP/1.1\r\nhost: x\r\ncontent-length: 500\r\nx-slack-signature: v0=0\r\n\r\n{`,
     ],
     [
-      'that were refused and stay',
+      'that stay open after a refusal',
       `POST /slack/events HTTP/1.1\r\nhost: x\r\ncontent-length: 1001\r\n\r\n${'x'.repeat(1_001)}`,
     ],
-  ])('any number of %s keeps no delivery out', async (_what, text) => {
+  ])('%s don’t block deliveries', async (_what, text) => {
     const url = await serve({ slack: () => bolt });
-    const sockets = await open(url, 1_200, text);
+    const sockets = await openConnections(url, 1_200, text);
     const response = await deliver(url);
     expect(response.status).toBe(200);
     await new Promise<void>((resolve) => {
-      const look = () => {
+      const checkClosed = () => {
         if (sockets.filter(({ closed }) => !closed).length <= 501) resolve();
       };
-      for (const socket of sockets) socket.resume().once('close', look);
-      look();
+      for (const socket of sockets) socket.resume().once('close', checkClosed);
+      checkClosed();
     });
   });
 
-  test('are closed after seconds, if there are few', { timeout: 20_000 }, async () => {
+  test('are closed after seconds, even if there are few', { timeout: 20_000 }, async () => {
     const url = await serve({ slack: () => bolt });
-    const [socket] = await open(url, 1, 'POST /slack/events HTTP/1.1\r\nhost: x\r\n');
+    const [socket] = await openConnections(url, 1, 'POST /slack/events HTTP/1.1\r\nhost: x\r\n');
     const openedAt = performance.now();
     await new Promise((resolve) => socket?.resume().once('close', resolve));
     expect(performance.now() - openedAt).toBeGreaterThan(3_000);

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { startMetricsServer } from '../../src/app/server.ts';
 import { bolt, SIGNED, serve } from '../support/http-server.ts';
 
-test('healthz is up whatever else is missing; readyz names missing parts', async () => {
+test('healthz responds whatever is missing, and readyz names what is missing', async () => {
   const url = await serve({ listMissing: async () => ({ database: 'does not answer' }) });
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
   const ready = await fetch(`${url}/readyz`);
@@ -39,7 +39,7 @@ test('a separate metrics port serves only metrics, and the main port none', asyn
   expect((await fetch(`${own}/metrics`, { method: 'POST' })).status).toBe(404);
 });
 
-test('a failing part is answered with 500 without details', async () => {
+test('a failing handler responds with 500, without details', async () => {
   const text = () => Promise.reject(new Error('password is hunter2'));
   const url = await serve({ metrics: { contentType: 'text/plain', text } });
   const response = await fetch(`${url}/metrics`);
@@ -47,7 +47,7 @@ test('a failing part is answered with 500 without details', async () => {
   expect(await response.text()).not.toContain('hunter2');
 });
 
-test('every response forbids sniffing, framing and caching', async () => {
+test('every response has headers against sniffing, framing and caching', async () => {
   const url = await serve();
   for (const path of ['/healthz', '/readyz', '/nothing-here']) {
     const { headers } = await fetch(url + path);
@@ -62,18 +62,18 @@ test.each([
   ['GET', '/slack/events/more', 404],
   ['POST', '/healthz', 404],
   ['HEAD', '/healthz', 200],
-])('%s %s is %i', async (method, path, status) => {
+])('%s %s responds with %i', async (method, path, status) => {
   const url = await serve();
   expect((await fetch(url + path, { method })).status).toBe(status);
 });
 
-test('while Slack can’t be answered, deliveries are refused so that Slack retries them', async () => {
+test('deliveries are refused while Slack isn’t connected, so that Slack retries them', async () => {
   const url = await serve();
   const response = await fetch(`${url}/slack/events`, { method: 'POST', body: '{}' });
   expect(response.status).toBe(503);
 });
 
-test('a delivery reaches Bolt with its original bytes and a media type that Bolt knows', async () => {
+test('a delivery reaches Bolt with its original bytes and a normalized media type', async () => {
   const url = await serve({ slack: () => bolt });
   const response = await fetch(`${url}/slack/events`, {
     method: 'POST',
@@ -83,28 +83,28 @@ test('a delivery reaches Bolt with its original bytes and a media type that Bolt
   expect(await response.text()).toBe('application/json {"a":1}');
 });
 
-describe('no body is decoded before its signature is checked', () => {
+describe('a body isn’t parsed before its signature is verified', () => {
   test.each([
-    ['not signed at all', {}, 401],
+    ['unsigned', {}, 401],
     ['wrongly signed', SIGNED, 401],
-  ])('%s: 401, whatever the body is', async (_what, headers, status) => {
-    const checked: string[] = [];
+  ])('%s: responds with 401 to any body', async (_what, headers, status) => {
+    const verified: string[] = [];
     const url = await serve({
       slack: () => bolt,
       isSigned: (_headers, body) => {
-        checked.push(body.toString());
+        verified.push(body.toString());
         return false;
       },
     });
-    // Invalid JSON would be 400 if it had been parsed.
+    // Parsing invalid JSON would respond with 400.
     for (const body of ['{"broken', '%', 'payload=%7B', '']) {
       const response = await fetch(`${url}/slack/events`, { method: 'POST', body, headers });
       expect([body, response.status]).toEqual([body, status]);
     }
-    expect(checked).toHaveLength('x-slack-signature' in headers ? 4 : 0);
+    expect(verified).toHaveLength('x-slack-signature' in headers ? 4 : 0);
   });
 
-  test('correctly signed, but not a delivery: 400', async () => {
+  test('correctly signed: responds with 400 to invalid JSON', async () => {
     const url = await serve({ slack: () => bolt });
     const response = await fetch(`${url}/slack/events`, {
       method: 'POST',
@@ -115,20 +115,20 @@ describe('no body is decoded before its signature is checked', () => {
   });
 });
 
-describe('Slack looks at the certificate', () => {
+describe('Slack’s certificate check', () => {
   const form = { 'content-type': 'application/x-www-form-urlencoded' };
 
   test.each<[what: string, path: string, init: RequestInit]>([
     ['by GET', '?ssl_check=1', {}],
     ['by GET with a token', '?token=x&ssl_check=1', {}],
     ['by POST', '', { method: 'POST', headers: form, body: 'ssl_check=1&token=x' }],
-    ['by POST, said in the query', '?ssl_check=1', { method: 'POST', headers: form, body: 'token=x' }],
+    ['by POST in the query', '?ssl_check=1', { method: 'POST', headers: form, body: 'token=x' }],
     [
       'with a timestamp',
       '',
       { method: 'POST', headers: { ...form, 'x-slack-request-timestamp': '1' }, body: 'ssl_check=1' },
     ],
-  ])('%s: an empty 200, even if Slack isn’t connected', async (_what, path, init) => {
+  ])('%s responds with an empty 200, even if Slack isn’t connected', async (_what, path, init) => {
     const url = await serve();
     const response = await fetch(`${url}/slack/events${path}`, init);
     expect([response.status, await response.text()]).toEqual([200, '']);
@@ -139,7 +139,7 @@ describe('Slack looks at the certificate', () => {
   test.each<
     [what: string, path: string, headers: Readonly<Record<string, string>>, body: string, status: number]
   >([
-    ['in the body', '', {}, `${command}&ssl_check=1`, 200],
+    ['last in the body', '', {}, `${command}&ssl_check=1`, 200],
     ['first in the body', '', {}, `ssl_check=1&${command}`, 200],
     ['in the query', '?ssl_check=1', {}, command, 200],
     ['in both', '?ssl_check=1', {}, `ssl_check=1&${command}`, 200],
@@ -147,15 +147,15 @@ describe('Slack looks at the certificate', () => {
     ['wrongly signed', '', SIGNED, `ssl_check=1&${command}`, 401],
     ['wrongly signed, in the query', '?ssl_check=1', SIGNED, command, 401],
     ['longer than a check', '', {}, `ssl_check=1&${command}&filler=${'x'.repeat(1_000)}`, 401],
-    ['written otherwise', '', {}, `%73sl_check=1&${command}`, 401],
+    ['in another encoding', '', {}, `%73sl_check=1&${command}`, 401],
     ['twice', '', {}, `ssl_check=0&ssl_check=1&${command}`, 200],
-    ['nearly', '', {}, `ssl_check=11&${command}`, 401],
-  ])('extra data %s reaches nobody', async (_what, path, headers, body, status) => {
-    const taken: string[] = [];
+    ['with another value', '', {}, `ssl_check=11&${command}`, 401],
+  ])('%s never passes a command to Slack’s handler', async (_what, path, headers, body, status) => {
+    const handled: string[] = [];
     const url = await serve({
       isSigned: () => false,
       slack: () => (request, response) => {
-        taken.push(request.url ?? '');
+        handled.push(request.url ?? '');
         response.end();
       },
     });
@@ -166,11 +166,11 @@ describe('Slack looks at the certificate', () => {
     });
     expect(response.status).toBe(status);
     if (status === 200) expect(await response.text()).toBe('');
-    expect(taken).toEqual([]);
+    expect(handled).toEqual([]);
   });
 });
 
-test('a connection is kept for the next delivery', async () => {
+test('a connection is reused for the next delivery', async () => {
   const url = await serve({ slack: () => bolt });
   const { port } = new URL(url);
   const socket = connect(Number(port), '127.0.0.1').setEncoding('utf8');
@@ -192,7 +192,7 @@ test('a connection is kept for the next delivery', async () => {
   await answered(2);
 });
 
-test('an endless body is cut off at a megabyte', async () => {
+test('an endless body is refused at one megabyte', async () => {
   const url = await serve({ slack: () => bolt });
   const { port } = new URL(url);
   const socket = connect(Number(port), '127.0.0.1');
@@ -211,7 +211,7 @@ test('an endless body is cut off at a megabyte', async () => {
   expect(answer).toMatch(/^HTTP\/1\.1 413 /);
 });
 
-test('a port in use is refused', async () => {
+test('the server can’t start on a port in use', async () => {
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(0, resolve));
   const address = other.address();

@@ -28,15 +28,15 @@ function start(signal = new AbortController().signal) {
   return { identified, logged: () => text };
 }
 
-describe('when Slack’s rate limit is exceeded', () => {
-  test('it tries again after that time, and not before', { timeout: 30_000 }, async () => {
+describe('when Slack rate-limits the start', () => {
+  test('it retries after the given time', { timeout: 30_000 }, async () => {
     const calls = () => workspace.calls.filter(({ method }) => method === 'auth.test').length;
     const before = calls();
     workspace.faults.set({ method: 'auth.test', kind: 'ratelimited', retryAfter: 1, times: 1 });
     const begun = performance.now();
     const { identified, logged } = start();
     expect(await identified).toMatchObject({ teamId: workspace.teamId });
-    expect(performance.now() - begun, 'ms until it was asked').toBeGreaterThan(900);
+    expect(performance.now() - begun, 'ms until the retry').toBeGreaterThan(900);
     expect(calls() - before, 'calls').toBe(2);
     expect(logged()).toContain('"waitMs":1000');
   });
@@ -45,7 +45,7 @@ describe('when Slack’s rate limit is exceeded', () => {
     const ending = new AbortController();
     workspace.faults.set({ method: 'auth.test', kind: 'ratelimited', retryAfter: 600 });
     const { identified, logged } = start(ending.signal);
-    await until('it waits', () => logged().includes('"waitMs":600000'));
+    await until('the wait begins', () => logged().includes('"waitMs":600000'));
     ending.abort();
     await expect(identified).rejects.toMatchObject({ name: 'AbortError' });
   });
@@ -56,11 +56,11 @@ test('an invalid token isn’t retried', async () => {
   await expect(start().identified).rejects.toThrow(StartError);
 });
 
-describe('half a minute after the start', () => {
+describe('the settings check half a minute after the start', () => {
   afterEach(() => void vi.useRealTimers());
 
-  /** Starts with settings, and advances the clock. @returns the warnings, and a function to stop */
-  async function started(settings: Readonly<Record<string, string>>, ms = 30_000) {
+  /** Schedules the check, and advances the clock. @returns the warnings, and `giveUp` to cancel the check */
+  async function runDelayedCheck(settings: Readonly<Record<string, string>>, ms = 30_000) {
     const config = readConfig({
       ...{ SLACK_BOT_TOKEN: workspace.botToken, SLACK_SIGNING_SECRET: workspace.signingSecret },
       ...{ SERVICE_JSON_URL: 'https://service.example/v1', CREDENTIALS_KEYS: `a:${'A'.repeat(43)}=` },
@@ -78,13 +78,13 @@ describe('half a minute after the start', () => {
     return { lines, teamSettings, giveUp };
   }
 
-  test('missing approvers and channels are warned of, with what to do', async () => {
-    const { lines } = await started({
+  test('warns about missing approvers and channels, with what to do', async () => {
+    const { lines } = await runDelayedCheck({
       APPROVERS: 'U0BOB,U0NOBODY,S0NOBODY',
       REMINDER_CHANNEL: 'C0NOWHERE',
       ALERT_CHANNEL: 'C0EXPIRY',
     });
-    await until('all is warned of', () => lines.length === 3);
+    await until('all warnings are logged', () => lines.length === 3);
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
       {
         level: 40,
@@ -102,14 +102,14 @@ describe('half a minute after the start', () => {
     ]);
   });
 
-  test('nothing is warned of if everything is right, or before then', async () => {
+  test('doesn’t run earlier, and logs nothing if everything is right', async () => {
     const right = { APPROVERS: 'U0BOB', REMINDER_CHANNEL: 'C0EXPIRY' };
-    const early = await started(right, 29_999);
+    const early = await runDelayedCheck(right, 29_999);
     expect(early.teamSettings).not.toHaveBeenCalled();
     early.giveUp();
     const before = workspace.calls.length;
-    const { lines } = await started(right);
-    await until('everything was checked', () =>
+    const { lines } = await runDelayedCheck(right);
+    await until('everything is checked', () =>
       workspace.calls.slice(before).some(({ method }) => method === 'chat.deleteScheduledMessage'),
     );
     expect(lines).toEqual([]);

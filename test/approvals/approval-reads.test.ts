@@ -14,15 +14,15 @@ import { ALICE, HOUR_MS, TEAM } from '../orders/rig.ts';
 import { namesContextWith } from '../support/names-context.ts';
 import { SIGNED_RULE, startSigningRig } from './signing-rig.ts';
 
-/* An approval reads everything again that decides it. Each statement is a round trip while the approver waits. */
+/* An approval reads everything it depends on again. Each statement is a round trip while the approver waits. */
 
 const MAX_READS = 6;
 const TEAM_ID = 'T0STEWARD';
 
 const statements = vi.spyOn(pg.Client.prototype, 'query');
-const textsOf = () =>
+const listQueryTexts = () =>
   statements.mock.calls.flatMap(([query]: readonly unknown[]) =>
-    // The pool itself sends plain strings, about its connection.
+    // The pool sends plain strings for its own connection handling.
     typeof query === 'object' && query !== null && 'text' in query ? [String(query.text)] : [],
   );
 
@@ -54,7 +54,7 @@ beforeAll(async () => {
   approve = async (orderId, userId) => {
     let read: readonly string[] = [];
     const commit = (change: OrderCommit) => {
-      read = textsOf();
+      read = listQueryTexts();
       return rig.store.commit(change);
     };
     statements.mockClear();
@@ -107,7 +107,7 @@ test('a signed approval reads policy, settings and keys in one statement', async
     statements.mockClear();
     const outcome = await approveSigned(s.rig.orders, id, 'U0CAROL', signed);
     expect(outcome).toMatchObject({ ok: true, order: { state: 'APPROVED' } });
-    expect(textsOf().filter((text) => text.includes('policy_versions'))).toHaveLength(1);
+    expect(listQueryTexts().filter((text) => text.includes('policy_versions'))).toHaveLength(1);
   } finally {
     await s.rig.end();
   }

@@ -26,10 +26,10 @@ const policyOf = (approvers: readonly string[], allowSelfApproval = false) => ({
   allowSelfApproval,
 });
 
-const said = (refusal: Refusal | undefined) => (refusal === undefined ? 'nothing' : refusalText(refusal));
+const textOf = (refusal: Refusal | undefined) => (refusal === undefined ? 'nothing' : refusalText(refusal));
 
 describe('approval rights', () => {
-  const SOMEBODY_ELSE = /someone else has to approve/;
+  const SOMEONE_ELSE = /someone else has to approve/;
   const AN_APPROVER = /You requested.* an approver has to approve/i;
   const ONLY_APPROVERS = /Only approvers can/;
 
@@ -45,9 +45,9 @@ describe('approval rights', () => {
   >([
     ['an approver', 'U0BOB', true, false, undefined, undefined],
     ['an approver', 'U0BOB', true, true, undefined, undefined],
-    ['somebody', 'U0BOB', false, false, ONLY_APPROVERS, ONLY_APPROVERS],
-    ['somebody', 'U0BOB', false, true, ONLY_APPROVERS, ONLY_APPROVERS],
-    ['the requester as an approver', 'U0ALICE', true, false, SOMEBODY_ELSE, undefined],
+    ['another person', 'U0BOB', false, false, ONLY_APPROVERS, ONLY_APPROVERS],
+    ['another person', 'U0BOB', false, true, ONLY_APPROVERS, ONLY_APPROVERS],
+    ['the requester as an approver', 'U0ALICE', true, false, SOMEONE_ELSE, undefined],
     ['the requester as an approver', 'U0ALICE', true, true, undefined, undefined],
     ['the requester', 'U0ALICE', false, false, AN_APPROVER, ONLY_APPROVERS],
     ['the requester', 'U0ALICE', false, true, ONLY_APPROVERS, ONLY_APPROVERS],
@@ -59,7 +59,7 @@ describe('approval rights', () => {
     ] as const) {
       const refusal = checkCanDecide(order, userId, decision, policy);
       if (expected === undefined) expect(refusal, decision).toBeUndefined();
-      else expect(said(refusal), decision).toMatch(expected);
+      else expect(textOf(refusal), decision).toMatch(expected);
     }
   });
 });
@@ -73,16 +73,16 @@ describe('the current policy', () => {
   };
 
   /** @param silent groups and people that Slack doesn't return */
-  const slack = (silent: readonly string[] = [], left: readonly string[] = []) => {
-    const asked: string[] = [];
+  const newSlack = (silent: readonly string[] = [], left: readonly string[] = []) => {
+    const lookups: string[] = [];
     return {
-      asked,
+      lookups,
       listGroupMembers: async (group: string) => {
-        asked.push(group);
+        lookups.push(group);
         return silent.includes(group) ? undefined : (groups[group] ?? []);
       },
       findMembership: async (userId: string) => {
-        asked.push(userId);
+        lookups.push(userId);
         if (left.includes(userId)) return 'left';
         return silent.includes(userId) ? 'unknown' : 'member';
       },
@@ -105,8 +105,8 @@ describe('the current policy', () => {
   };
   const LISTED = ['U0BOB', 'W0ADA', 'S0LEADS', 'S0EMPTY'];
 
-  it('accepts people and members of groups, and no group as a person', async () => {
-    const { approvers } = await currentPolicy({ loadSettings: settingsWith(LISTED), directory: slack() }, [
+  it('accepts listed people and group members, but not a group as a person', async () => {
+    const { approvers } = await currentPolicy({ loadSettings: settingsWith(LISTED), directory: newSlack() }, [
       'U0BOB',
       'W0ADA',
       'U0CAROL',
@@ -116,42 +116,42 @@ describe('the current policy', () => {
     expect([...approvers].sort()).toEqual(['U0BOB', 'U0CAROL', 'W0ADA']);
   });
 
-  it('replaces groups by their members, each person once, and names groups that Slack doesn’t return', async () => {
-    expect(await resolvePeople(slack(['S0SECRET']), ['U0BOB', 'S0LEADS', 'S0SECRET', 'S0EMPTY'])).toEqual({
+  it('replaces groups with their members, without duplicates, and lists unreadable groups', async () => {
+    expect(await resolvePeople(newSlack(['S0SECRET']), ['U0BOB', 'S0LEADS', 'S0SECRET', 'S0EMPTY'])).toEqual({
       people: ['U0BOB', 'U0CAROL'],
       unreadableGroups: ['S0SECRET'],
     });
   });
 
   it('reads groups only for people who aren’t listed themselves', async () => {
-    const directory = slack();
+    const directory = newSlack();
     await currentPolicy({ loadSettings: settingsWith(LISTED), directory }, ['U0BOB', 'W0ADA']);
-    expect(directory.asked).toEqual(['U0BOB', 'W0ADA']);
+    expect(directory.lookups).toEqual(['U0BOB', 'W0ADA']);
     await currentPolicy({ loadSettings: settingsWith(LISTED), directory }, ['U0EVE']);
-    expect(directory.asked.slice(2)).toEqual(['S0LEADS', 'S0EMPTY']);
+    expect(directory.lookups.slice(2)).toEqual(['S0LEADS', 'S0EMPTY']);
   });
 
-  it('counts a group that Slack doesn’t return as empty, and names it', async () => {
+  it('treats a group that Slack doesn’t return as empty, and names it', async () => {
     const policy = await currentPolicy(
-      { loadSettings: settingsWith(LISTED), directory: slack(['S0LEADS']) },
+      { loadSettings: settingsWith(LISTED), directory: newSlack(['S0LEADS']) },
       ['U0BOB', 'U0CAROL'],
     );
     expect([...policy.approvers]).toEqual(['U0BOB']);
     expect(policy.unreadableGroups).toEqual(['S0LEADS']);
     expect(checkCanDecide(order, 'U0BOB', 'approve', policy)).toBeUndefined();
-    expect(said(checkCanDecide(order, 'U0CAROL', 'approve', policy))).toMatch(
+    expect(textOf(checkCanDecide(order, 'U0CAROL', 'approve', policy))).toMatch(
       /didn’t return the members of <!subteam\^S0LEADS>.* Try again in a minute/,
     );
   });
 
-  it('a person who has left, or that Slack doesn’t return, is no approver', async () => {
+  it('excludes people who have left or whom Slack doesn’t return', async () => {
     const policy = await currentPolicy(
-      { loadSettings: settingsWith(LISTED), directory: slack(['U0CAROL'], ['U0BOB']) },
+      { loadSettings: settingsWith(LISTED), directory: newSlack(['U0CAROL'], ['U0BOB']) },
       ['U0BOB', 'U0CAROL'],
     );
     expect(policy.approvers.size).toBe(0);
-    expect(said(checkCanDecide(order, 'U0BOB', 'approve', policy))).toMatch(/Only approvers can approve/);
-    expect(said(checkCanDecide(order, 'U0CAROL', 'deny', policy))).toMatch(
+    expect(textOf(checkCanDecide(order, 'U0BOB', 'approve', policy))).toMatch(/Only approvers can approve/);
+    expect(textOf(checkCanDecide(order, 'U0CAROL', 'deny', policy))).toMatch(
       /can’t confirm right now that you’re still a member/,
     );
   });
@@ -171,10 +171,10 @@ describe('silent approvers and stand-ins', () => {
     },
   };
 
-  test.each<[string, approvers: string[], silent: string[], expected: string[], readGroups: number]>([
-    ['are those listed as silent, also in a notified group', ['U0BOB', 'S0LEADS'], ['U0BOB'], ['U0BOB'], 1],
-    ['are those only in a silent group', ['S0LEADS', 'S0OTHERS'], ['S0LEADS'], ['U0CAROL'], 2],
-    ['are nobody if none is listed, which reads no group', ['U0BOB', 'S0LEADS'], [], [], 0],
+  test.each<[string, approvers: string[], silent: string[], expected: string[], groupReads: number]>([
+    ['include a silent person who is in a notified group', ['U0BOB', 'S0LEADS'], ['U0BOB'], ['U0BOB'], 1],
+    ['include those only in a silent group', ['S0LEADS', 'S0OTHERS'], ['S0LEADS'], ['U0CAROL'], 2],
+    ['are none, without reading a group, if none is listed', ['U0BOB', 'S0LEADS'], [], [], 0],
   ])('silent approvers %s', async (_, approvers, silent, expected, reads) => {
     readGroups.length = 0;
     expect([...(await findSilentPeople(directory, [{ approvers, silent }]))]).toEqual(expected);
@@ -185,9 +185,9 @@ describe('silent approvers and stand-ins', () => {
     ['for an approver', 'U0CAROL', 'U0DORA', true],
     ['for another person', 'U0EVE', 'U0DORA', false],
     ['for a silent approver', 'U0SAM', 'U0DORA', false],
-    ['that is an approver', 'U0CAROL', 'U0BOB', false],
+    ['who is an approver', 'U0CAROL', 'U0BOB', false],
     ['for the requester', 'U0ALICE', 'U0DORA', false],
-    ['that is the requester', 'U0CAROL', 'U0ALICE', false],
+    ['who is the requester', 'U0CAROL', 'U0ALICE', false],
   ])('the stand-in %s is notified only if they may approve', async (_, away, userId, isNotified) => {
     const standIns = new Map([[away, { userId, until: new Date() }]]);
     const context = contextWith({
@@ -203,7 +203,7 @@ describe('silent approvers and stand-ins', () => {
     expect([...found]).toEqual(isNotified ? [...standIns] : []);
   });
 
-  test('the members of groups aren’t read if no one is away', async () => {
+  test('group members aren’t read if nobody is away', async () => {
     readGroups.length = 0;
     const nobody = { standIns: { current: async () => new Map() }, directory, now: () => new Date() };
     const { list, ...requirements } = newDemand(['cafe.rest']);
@@ -213,9 +213,9 @@ describe('silent approvers and stand-ins', () => {
   });
 
   test('only stand-ins of approvers are looked up', async () => {
-    const asked: string[] = [];
+    const lookups: string[] = [];
     const findMembership = async (id: string) => {
-      asked.push(id);
+      lookups.push(id);
       return 'unknown' as const;
     };
     const standIns = new Map(
@@ -228,7 +228,7 @@ describe('silent approvers and stand-ins', () => {
     const approvers = [buildDefaultRequirement(newTeamSettings({ approvers: ['U0BOB', 'U0SAM'] }), [])];
     const source = { directory: { ...directory, findMembership }, standIns };
     const { unconfirmed } = await loadPeople(source, approvers, ['U0DORA']);
-    expect(asked).toEqual(['U0BOB', 'U0DORA']);
+    expect(lookups).toEqual(['U0BOB', 'U0DORA']);
     expect([...unconfirmed]).toEqual(['U0DORA']);
   });
 });
@@ -245,7 +245,7 @@ describe('the decision queue', () => {
   const approvedBy = (userId: string) => ({ approvals: [{ userId, at: new Date(), agreedExcess: [] }] });
 
   test.each<[string, userId: string, Partial<Order>[], selfAllowed: boolean, found: string]>([
-    ['an approver in the settings', 'U0BOB', [], false, 'approver'],
+    ['an approver in the settings, without orders', 'U0BOB', [], false, 'approver'],
     ['another person', 'U0EVE', [{}], false, ''],
     ['an approver of a rule, without orders', 'U0CFO', [], false, ''],
     ['an approver of a rule', 'U0CFO', [byRule], false, 'approver, decides 1'],
@@ -253,11 +253,17 @@ describe('the decision queue', () => {
     ['an approver, if a rule names others', 'U0BOB', [byRule], false, 'approver'],
     ['an approver who has approved', 'U0BOB', [approvedBy('U0BOB')], false, 'approver'],
     ['an approver, after another approval', 'U0BOB', [approvedBy('U0CFO')], false, 'approver, decides 1'],
-    ['an approver’s own order', 'U0BOB', [{ requesterId: 'U0BOB' }], false, 'approver'],
-    ['an approver’s own order, if allowed', 'U0BOB', [{ requesterId: 'U0BOB' }], true, 'approver, decides 1'],
-    ['an unknown order of a rule', 'U0BOB', [{ ...byRule, state: 'UNKNOWN' }], false, 'approver, settles 1'],
+    ['an approver as requester', 'U0BOB', [{ requesterId: 'U0BOB' }], false, 'approver'],
     [
-      'an unknown order, for its approver',
+      'an approver as requester, if allowed',
+      'U0BOB',
+      [{ requesterId: 'U0BOB' }],
+      true,
+      'approver, decides 1',
+    ],
+    ['an approver, order unknown', 'U0BOB', [{ ...byRule, state: 'UNKNOWN' }], false, 'approver, settles 1'],
+    [
+      'a rule’s approver, order unknown',
       'U0CFO',
       [{ ...byRule, state: 'UNKNOWN' }],
       false,

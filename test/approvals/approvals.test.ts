@@ -35,7 +35,7 @@ function demand(
   };
 }
 
-const EVERYBODY: People = {
+const EVERYONE: People = {
   groups: new Map([['S0LEGAL', new Set(['U0BOB', 'U0CAROL'])]]),
   membership: new Map(PEOPLE.map((userId) => [userId, 'member'])),
   standIns: new Map(),
@@ -46,7 +46,7 @@ function context(fields: Partial<ProgressContext> & { readonly with?: Partial<Pe
     requesters: new Set(['U0ANNA']),
     approvals: [],
     signers: new Set(),
-    people: { ...EVERYBODY, ...fields.with },
+    people: { ...EVERYONE, ...fields.with },
     allowSelfApproval: false,
     now: NOW,
     ...fields,
@@ -62,7 +62,7 @@ const away = (...entries: readonly (readonly [away: string, standIn: string, unt
 });
 
 describe('approvals', () => {
-  test('of listed people and of members of listed groups count', () => {
+  test('by listed people and by members of listed groups count', () => {
     const needs = demand([2, 'U0DAVE', 'S0LEGAL']);
     const one = evaluateProgress(needs, context({ approvals: ['U0BOB', 'U0BOB', 'U0EVE'] }));
     expect(one.isApproved).toBe(false);
@@ -70,7 +70,7 @@ describe('approvals', () => {
     expect(evaluateProgress(needs, context({ approvals: ['U0BOB', 'U0DAVE'] })).isApproved).toBe(true);
   });
 
-  test('of one person count for several requirements, and all must be met', () => {
+  test('by one person count for several requirements, and all must be met', () => {
     const needs = demand([1, 'U0BOB', 'U0DAVE'], [2, 'S0LEGAL']);
     const { isApproved, requirements } = evaluateProgress(needs, context({ approvals: ['U0BOB'] }));
     expect(isApproved).toBe(false);
@@ -78,7 +78,7 @@ describe('approvals', () => {
     expect(evaluateProgress(needs, context({ approvals: ['U0BOB', 'U0CAROL'] })).isApproved).toBe(true);
   });
 
-  test('of the requester don’t count unless that is allowed', () => {
+  test('by the requester don’t count unless that is allowed', () => {
     const needs = demand([1, 'U0ANNA', 'U0BOB']);
     const own = { approvals: ['U0ANNA'] };
     expect(evaluateProgress(needs, context(own)).isApproved).toBe(false);
@@ -87,8 +87,8 @@ describe('approvals', () => {
     expect(evaluateProgress(needs, context(again)).isApproved).toBe(false);
   });
 
-  test('of people who have left or are unknown don’t count', () => {
-    const membership = new Map(EVERYBODY.membership).set('U0BOB', 'left');
+  test('by people who have left or are unknown don’t count', () => {
+    const membership = new Map(EVERYONE.membership).set('U0BOB', 'left');
     membership.delete('U0CAROL');
     const { requirements } = evaluateProgress(
       demand([1, 'S0LEGAL']),
@@ -97,7 +97,7 @@ describe('approvals', () => {
     expect(requirements[0]?.slots).toEqual([]);
   });
 
-  test('of members of an unreadable group don’t count', () => {
+  test('by members of an unreadable group don’t count', () => {
     const { requirements } = evaluateProgress(
       demand([1, 'S0LEGAL', 'U0DAVE']),
       context({ approvals: ['U0BOB'], with: { groups: new Map() } }),
@@ -105,7 +105,7 @@ describe('approvals', () => {
     expect(requirements[0]?.slots).toEqual([]);
   });
 
-  test('an order without requirements is approved, a refused one never is', () => {
+  test('aren’t needed for a free order, and can’t approve a refused one', () => {
     expect(evaluateProgress({ ...demand(), outcome: 'free' }, context({})).isApproved).toBe(true);
     expect(evaluateProgress({ ...demand(), outcome: 'refuse' }, context({})).isApproved).toBe(false);
     expect(evaluateProgress(demand(), context({})).isApproved).toBe(false);
@@ -116,7 +116,7 @@ describe('a stand-in', () => {
   const needs = demand([1, 'U0BOB', 'U0DAVE']);
   const carolForBob = away(['U0BOB', 'U0CAROL']);
 
-  test('approves for the absent person, and is named as their stand-in', () => {
+  test('approves for the absent person, and is recorded as their stand-in', () => {
     const { isApproved, requirements } = evaluateProgress(
       needs,
       context({ approvals: ['U0CAROL'], with: carolForBob }),
@@ -126,9 +126,9 @@ describe('a stand-in', () => {
   });
 
   test.each<[string, Partial<ProgressContext> & { readonly with: Partial<People> }]>([
-    ['ends by itself', { with: away(['U0BOB', 'U0CAROL', NOW]) }],
-    ['is never passed on', { with: away(['U0BOB', 'U0EVE'], ['U0EVE', 'U0CAROL']) }],
-    ['replaces only approvers', { with: away(['U0EVE', 'U0CAROL']) }],
+    ['doesn’t count after the end time', { with: away(['U0BOB', 'U0CAROL', NOW]) }],
+    ['can’t have a stand-in', { with: away(['U0BOB', 'U0EVE'], ['U0EVE', 'U0CAROL']) }],
+    ['can only stand in for approvers', { with: away(['U0EVE', 'U0CAROL']) }],
     ['never approves their own request', { with: carolForBob, requesters: new Set(['U0CAROL']) }],
     [
       'never approves their own request, even if that is allowed',
@@ -136,19 +136,19 @@ describe('a stand-in', () => {
     ],
     ['never approves the absent person’s request', { with: carolForBob, requesters: new Set(['U0BOB']) }],
     [
-      'is a member',
-      { with: { ...carolForBob, membership: new Map(EVERYBODY.membership).set('U0CAROL', 'left') } },
+      'doesn’t count after leaving',
+      { with: { ...carolForBob, membership: new Map(EVERYONE.membership).set('U0CAROL', 'left') } },
     ],
     [
-      'replaces members',
-      { with: { ...carolForBob, membership: new Map(EVERYBODY.membership).set('U0BOB', 'left') } },
+      'can’t stand in for a person who has left',
+      { with: { ...carolForBob, membership: new Map(EVERYONE.membership).set('U0BOB', 'left') } },
     ],
   ])('%s', (_name, fields) => {
     const progress = evaluateProgress(needs, context({ ...fields, approvals: ['U0CAROL'] }));
     expect(progress.isApproved).toBe(false);
   });
 
-  test('counts as one approval with the absent person', () => {
+  test('and the absent person count as one approval', () => {
     const both = context({ approvals: ['U0CAROL', 'U0BOB'], with: carolForBob });
     expect(evaluateProgress(demand([2, 'U0BOB', 'U0DAVE']), both).isApproved).toBe(false);
   });
@@ -163,7 +163,7 @@ describe('a stand-in', () => {
     expect(evaluateProgress(needsBoth, withBob).isApproved).toBe(true);
   });
 
-  test('who is an approver counts as themself', () => {
+  test('who is also an approver counts as themselves', () => {
     const { requirements } = evaluateProgress(
       demand([2, 'U0BOB', 'U0CAROL']),
       context({ approvals: ['U0CAROL'], with: carolForBob }),
@@ -171,8 +171,6 @@ describe('a stand-in', () => {
     expect(requirements[0]?.slots).toEqual([{ userId: 'U0CAROL', standsInFor: undefined }]);
   });
 });
-
-/* Random people, requirements and approvals. */
 
 const requirement = fc
   .tuple(fc.integer({ min: 1, max: 3 }), ids(1))
@@ -208,47 +206,47 @@ const contexts: fc.Arbitrary<ProgressContext> = fc.record({
  * The policy's rule in its simplest form: each of `needed` different slots can be assigned to a different person who
  * approved and may fill it.
  */
-function allows(approvers: readonly string[], needed: number, world: ProgressContext): boolean {
+function isAllowed(approvers: readonly string[], needed: number, world: ProgressContext): boolean {
   const { people: known, requesters, allowSelfApproval } = world;
-  const seats = new Set(
+  const slotOwners = new Set(
     approvers.flatMap((id) => (id.startsWith('S') ? [...(known.groups.get(id) ?? [])] : [id])),
   );
-  const members = (userId: string) => known.membership.get(userId) === 'member';
-  const mayHave = (userId: string, seat: string) => {
-    if (!members(userId) || !members(seat)) return false;
-    if (userId === seat) return allowSelfApproval || !requesters.has(userId);
-    const standIn = known.standIns.get(seat);
+  const isMember = (userId: string) => known.membership.get(userId) === 'member';
+  const canFill = (userId: string, slotOwner: string) => {
+    if (!isMember(userId) || !isMember(slotOwner)) return false;
+    if (userId === slotOwner) return allowSelfApproval || !requesters.has(userId);
+    const standIn = known.standIns.get(slotOwner);
     if (standIn === undefined || standIn.userId !== userId || standIn.until.getTime() <= NOW.getTime())
       return false;
-    return !requesters.has(userId) && !requesters.has(seat);
+    return !requesters.has(userId) && !requesters.has(slotOwner);
   };
-  const place = (voters: readonly string[], free: readonly string[], left: number): boolean => {
+  const canAssign = (voters: readonly string[], free: readonly string[], left: number): boolean => {
     if (left <= 0) return true;
     const [voter, ...others] = voters;
     if (voter === undefined) return false;
     return (
-      place(others, free, left) ||
+      canAssign(others, free, left) ||
       free.some(
-        (seat) =>
-          mayHave(voter, seat) &&
-          place(
+        (slotOwner) =>
+          canFill(voter, slotOwner) &&
+          canAssign(
             others,
-            free.filter((each) => each !== seat),
+            free.filter((each) => each !== slotOwner),
             left - 1,
           ),
       )
     );
   };
-  return place([...new Set(world.approvals)], [...seats], needed);
+  return canAssign([...new Set(world.approvals)], [...slotOwners], needed);
 }
 
 describe('for random people and approvals', () => {
-  test('no stand-in makes an approval possible that the policy forbids', () => {
+  test('stand-ins never make an approval possible that the policy forbids', () => {
     fc.assert(
       fc.property(needs, contexts, (order, world) => {
         if (!evaluateProgress(order, world).isApproved) return;
         for (const { approvers, needed } of order.list) {
-          expect(allows(approvers, needed, world)).toBe(true);
+          expect(isAllowed(approvers, needed, world)).toBe(true);
         }
       }),
       { numRuns: runs(10_000) },
@@ -259,7 +257,7 @@ describe('for random people and approvals', () => {
     fc.assert(
       fc.property(needs, contexts, (order, any) => {
         const world = { ...any, people: { ...any.people, standIns: new Map() } };
-        const allowed = order.list.every(({ approvers, needed }) => allows(approvers, needed, world));
+        const allowed = order.list.every(({ approvers, needed }) => isAllowed(approvers, needed, world));
         expect(evaluateProgress(order, world).isApproved).toBe(allowed);
       }),
       { numRuns: runs(3_000) },
@@ -277,7 +275,7 @@ describe('for random people and approvals', () => {
     );
   });
 
-  test('only removing or reducing a requirement makes an order need less', () => {
+  test('a stricter requirement never makes an order approved', () => {
     const narrower = fc.constantFrom('add', 'raise', 'narrow', 'refuse');
     fc.assert(
       fc.property(needs, contexts, narrower, requirement, fc.nat(), (order, world, how, extra, at) => {
@@ -303,7 +301,7 @@ describe('for random people and approvals', () => {
     );
   });
 
-  test('another approval never takes anything back', () => {
+  test('another approval never increases what is missing', () => {
     fc.assert(
       fc.property(needs, contexts, fc.constantFrom(...PEOPLE), (order, world, userId) => {
         const more = { ...world, approvals: [...world.approvals, userId] };
@@ -325,15 +323,15 @@ describe('for random people and approvals', () => {
     );
   });
 
-  test('unreadable groups never help', () => {
+  test('an unreadable group never makes an order approved', () => {
     fc.assert(
       fc.property(needs, contexts, fc.constantFrom(...GROUPS), (order, world, group) => {
         const fewer = new Map(world.people.groups);
         fewer.delete(group);
-        const blind = { ...world, people: { ...world.people, groups: fewer, standIns: new Map() } };
-        const seeing = { ...world, people: { ...world.people, standIns: new Map() } };
-        if (evaluateProgress(order, blind).isApproved) {
-          expect(evaluateProgress(order, seeing).isApproved).toBe(true);
+        const withoutGroup = { ...world, people: { ...world.people, groups: fewer, standIns: new Map() } };
+        const withGroup = { ...world, people: { ...world.people, standIns: new Map() } };
+        if (evaluateProgress(order, withoutGroup).isApproved) {
+          expect(evaluateProgress(order, withGroup).isApproved).toBe(true);
         }
       }),
       { numRuns: runs(3_000) },

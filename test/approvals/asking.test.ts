@@ -9,7 +9,7 @@ import { Secret } from '../../src/service/secret.ts';
 import { ALICE, acceptedOf, atOnce, HOUR_MS, MINUTE_MS, type Rig, startRig } from '../orders/rig.ts';
 import { DONE, fails } from '../orders/scripted-service.ts';
 
-/* How orders are created: requested, confirmed, retried. */
+/* Orders are created by requests, confirmations and retries. */
 
 let rig: Rig;
 beforeAll(async () => {
@@ -21,12 +21,12 @@ afterAll(() => rig.end());
 const RENEWAL = { names: ['cafe.rest'], period: 2 };
 const AT_ONCE = () => ({ work: rig.now, notifications: rig.now });
 
-describe('ids', () => {
-  test('are twelve unambiguous letters and digits, and unique', () => {
+describe('order ids', () => {
+  test('have twelve unambiguous characters and are unique', () => {
     const ids = Array.from({ length: 1_000 }, generateOrderId);
     expect(ids.filter((id) => !/^[0-9a-hjkmnp-tv-z]{12}$/.test(id))).toEqual([]);
     expect(new Set(ids).size).toBe(ids.length);
-    expect(new Set(ids.join('')).size, 'signs in use').toBe(32);
+    expect(new Set(ids.join('')).size, 'characters in use').toBe(32);
   });
 
   test('bind sealed values to the order, the person and the item', () => {
@@ -43,7 +43,7 @@ describe('ids', () => {
   });
 });
 
-describe('asking', () => {
+describe('a request', () => {
   test('for a paid task creates a pending order', async () => {
     const order = await rig.ask('renew', RENEWAL, { reason: 'client paid', threadTs: '1.2' });
     expect(await rig.read(order.id)).toEqual(order);
@@ -72,7 +72,7 @@ describe('asking', () => {
   });
 
   test.each(['delete', 'owner-change'] as const)(
-    'to %s creates a draft that nobody is notified of',
+    'to %s creates a draft and notifies nobody',
     async (task) => {
       const draft = await rig.ask(task, { name: 'cafe.rest' });
       expect(draft).toMatchObject({
@@ -84,7 +84,7 @@ describe('asking', () => {
     },
   );
 
-  test('without a suitable linked account, or with an error, creates none', async () => {
+  test('without a suitable account or with invalid input creates no order', async () => {
     expect(await rig.request('renew', RENEWAL, { account: undefined })).toEqual({ kind: 'not_linked' });
     expect(await rig.request('renew', { names: ['-'], period: 1 })).toMatchObject({
       kind: 'invalid',
@@ -105,22 +105,22 @@ describe('asking', () => {
     const again = acceptedOf(await rig.request('renew', RENEWAL, { deliveryId: 'command:same' }));
     await cancelOrder(rig.orders, again.id, 'U0ALICE');
     const late = acceptedOf(await rig.request('renew', RENEWAL, { deliveryId: 'command:same' }));
-    expect(late, 'the same order, cancelled meanwhile').toMatchObject({ id: again.id, state: 'CANCELLED' });
+    expect(late, 'the same order, now cancelled').toMatchObject({ id: again.id, state: 'CANCELLED' });
   });
 
-  test('ten times at once for one name creates one order, and the others get its id', async () => {
+  test('made ten times at once for one name creates one order, and the others get its id', async () => {
     const outcomes = await atOnce(10, () => rig.request('renew', RENEWAL));
     const accepted = outcomes.filter(({ kind }) => kind === 'accepted').map(acceptedOf);
     expect(accepted).toHaveLength(1);
     for (const outcome of outcomes) {
       if (outcome.kind === 'accepted') continue;
-      if (outcome.kind !== 'already_open') throw new Error(`${outcome.kind} in place of the open order`);
+      if (outcome.kind !== 'already_open') throw new Error(`expected the open order, got ${outcome.kind}`);
       expect(outcome.order.id).toBe(accepted[0]?.id);
     }
   });
 });
 
-test('doesn’t conflict with an order that closes during the lookup', async () => {
+test('a request doesn’t conflict with an order that closes during the lookup', async () => {
   const open = await rig.ask('renew', RENEWAL);
   rig.setOnConflict(async () => {
     rig.setOnConflict(undefined);
@@ -132,10 +132,10 @@ test('doesn’t conflict with an order that closes during the lookup', async () 
 });
 
 describe('confirming a draft', () => {
-  const draft = () => rig.ask('delete', { name: 'cafe.rest' });
+  const requestDraft = () => rig.ask('delete', { name: 'cafe.rest' });
 
-  test('is only for the requester, and works once', async () => {
-    const order = await draft();
+  test('only works for the requester, and only once', async () => {
+    const order = await requestDraft();
     expect(await confirmOrder(rig.orders, order.id, 'U0BOB')).toMatchObject({ kind: 'refused' });
     const outcomes = await atOnce(5, () => confirmOrder(rig.orders, order.id, 'U0ALICE'));
     expect(outcomes.filter(({ kind }) => kind === 'confirmed')).toHaveLength(1);
@@ -144,20 +144,20 @@ describe('confirming a draft', () => {
     expect(rig.service.timesSent(order.id)).toBe(1);
   });
 
-  test('is too late after 15 minutes, swept or not', async () => {
-    const order = await draft();
+  test('is refused after 15 minutes, before and after the draft is deleted', async () => {
+    const order = await requestDraft();
     rig.pass(15 * MINUTE_MS);
     const late = await confirmOrder(rig.orders, order.id, 'U0ALICE');
     expect(late).toMatchObject({ kind: 'refused', refusal: { code: 'draft_deleted' } });
     await rig.recover();
-    expect(await rig.orders.store.load(order.id, 'system'), 'it is forgotten').toBeUndefined();
+    expect(await rig.orders.store.load(order.id, 'system'), 'draft after cleanup').toBeUndefined();
     expect(await confirmOrder(rig.orders, order.id, 'U0ALICE')).toEqual(late);
     await rig.runDue();
     expect(rig.service.received).toEqual([]);
   });
 
-  test('conflicts with an order that was faster', async () => {
-    const [first, second] = [await draft(), await draft()];
+  test('conflicts with a draft that was confirmed first', async () => {
+    const [first, second] = [await requestDraft(), await requestDraft()];
     const outcomes = await Promise.all(
       [first, second].map(({ id }) => confirmOrder(rig.orders, id, 'U0ALICE')),
     );
@@ -168,7 +168,7 @@ describe('confirming a draft', () => {
 });
 
 describe('retrying', () => {
-  const refused = async (...names: string[]) => {
+  const failRenewal = async (...names: string[]) => {
     rig.service.answer = async ({ ctid }) => {
       if (ctid.endsWith('.2') || !ctid.includes('.')) throw fails('refused', { code: 'EF1' });
       return DONE;
@@ -179,8 +179,8 @@ describe('retrying', () => {
     return rig.read(order.id);
   };
 
-  test('ten times at once creates one order, which can itself be retried', async () => {
-    const failed = await refused('a.rest');
+  test('ten times at once creates one order, which can’t be retried while it is open', async () => {
+    const failed = await failRenewal('a.rest');
     const outcomes = await atOnce(10, () => retryOrder(rig.orders, failed.id, 'U0ALICE'));
     const ids = new Set(
       outcomes.map((outcome) => (outcome.kind === 'accepted' ? outcome.order.id : outcome.kind)),
@@ -190,8 +190,8 @@ describe('retrying', () => {
     expect(await retryOrder(rig.orders, id, 'U0ALICE')).toMatchObject({ kind: 'refused' });
   });
 
-  test('is for the requester and approvers, and for failed orders', async () => {
-    const failed = await refused('a.rest');
+  test('is only for the requester and approvers, and only for failed orders', async () => {
+    const failed = await failRenewal('a.rest');
     expect(await retryOrder(rig.orders, failed.id, 'U0EVE')).toMatchObject({ kind: 'refused' });
     expect(await retryOrder(rig.orders, 'nothing', 'U0ALICE')).toMatchObject({ kind: 'refused' });
     const pending = await rig.ask('renew', { names: ['d.rest'], period: 1 });
@@ -200,7 +200,7 @@ describe('retrying', () => {
   });
 
   test('needs the order’s original account', async () => {
-    const failed = await refused('a.rest');
+    const failed = await failRenewal('a.rest');
     rig.accounts.clear();
     const other: Account = { ...ALICE, id: 'account-other', login: 'frontdesk' };
     rig.accounts.set(other.id, other);
@@ -210,7 +210,7 @@ describe('retrying', () => {
     });
   });
 
-  test('needs the secret again, because it wasn’t kept', async () => {
+  test('needs the secret again, because it isn’t stored', async () => {
     const order = await rig.ask(
       'user',
       { user: 'anna', context: 4, defaultEmail: 'anna@example.com' },

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { SIGNED_RULE, type SigningRig, startSigningRig } from './signing-rig.ts';
 
 /*
- * An attacker writes one value into the database between the last signature and the sending. The tables and columns are
- * those of the real database, so new ones are attacked too. Either nothing is sent, or only what was signed; columns of
- * the second kind are listed below with the reason.
+ * An attacker changes one value in the database after the last signature and before the request. Tables and columns are
+ * read from the real database, so new ones are attacked too. Either nothing is sent, or only what was signed; columns
+ * whose change stops nothing are listed below with the reason.
  */
 
 let s: SigningRig;
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => s.rig.end());
 
-/** The rows that the approvals of an order depend on, by table; several if rows of a table have different roles. */
+/** The rows that an order's approvals depend on, by table. Rows with different roles are listed separately. */
 const ROWS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   orders: { 'the order': 'id = $id' },
   order_items: { 'its name': 'order_id = $id' },
@@ -24,56 +24,56 @@ const ROWS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   events: {
     'the root’s key': `kind = 'key_added' AND actor = 'U0ANNA'`,
     'Bob’s key': `kind = 'key_added' AND actor = 'U0BOB'`,
-    'that Anna vouched for Bob': `kind = 'key_vouched' AND data->>'owner' = 'U0BOB'`,
+    'Anna’s vouch for Bob': `kind = 'key_vouched' AND data->>'owner' = 'U0BOB'`,
     'the charter’s signature': `kind = 'charter_signed' AND seq = (SELECT max(seq) FROM events WHERE kind = 'charter_signed')`,
   },
   policy_versions: { 'the policy': 'version = (SELECT max(version) FROM policy_versions)' },
-  settings: { 'a setting that decides': `key = 'approvers'` },
-  installation: { 'whose it is': 'id = 1' },
+  settings: { 'a protected setting': `key = 'approvers'` },
+  installation: { 'the installation': 'id = 1' },
 };
 
 /** Tables that don't affect an order with signed approvals, and why. */
 const OTHER_TABLES: Readonly<Record<string, string>> = {
   _prisma_migrations: 'the schema',
   accounts:
-    'credentials are sealed with their owner’s id; the account in the statement is compared with the one that signs in',
-  anchors: 'what proves the ledger',
-  budget_reservations: 'money is reserved with the last approval',
-  budgets: 'looked at with the last approval',
+    'credentials are sealed with their owner’s id; the statement’s account is compared with the one used to sign in',
+  anchors: 'proves the ledger',
+  budget_reservations: 'reserved at the last approval',
+  budgets: 'compared at the last approval',
   calendar_feeds: 'addresses of calendars',
   domains:
-    'tags and dates are read at the request and at each approval; signatures stay bound to the requirements of that time',
+    'tags and dates are read at the request and each approval; signatures are bound to the requirements of that time',
   heartbeats: 'only stops orders',
-  incident_warnings: 'that a person was shown an incident before their approval counted',
+  incident_warnings: 'records that a person was shown an incident before approving',
   incidents: 'only reported, and shown to approvers',
-  leases: 'which process does some work',
-  ledger_entries: 'what proves the ledger',
-  ledger_keys: 'what proves the ledger',
-  mandate_acts: 'what mandates did: it keeps their orders back, and theirs alone',
+  leases: 'which process does which work',
+  ledger_entries: 'proves the ledger',
+  ledger_keys: 'proves the ledger',
+  mandate_acts: 'what mandates did; only holds back their orders',
   names_imports: 'names, not orders',
   notifications: 'messages',
-  observations: 'what was seen',
-  order_answers: 'what the service said',
-  order_impacts: 'looked at with each approval',
-  passkey_counters: 'compared where a signature is made',
-  proposals: 'proposals decide nothing',
-  policy_drafts: 'drafts decide nothing',
-  presets: 'what forms offer',
-  prices: 'looked at when it is asked for and at each approval',
+  observations: 'public records',
+  order_answers: 'responses of the service',
+  order_impacts: 'compared at each approval',
+  passkey_counters: 'compared when a signature is created',
+  proposals: 'have no effect before they are applied',
+  policy_drafts: 'have no effect before they are published',
+  presets: 'form presets',
+  prices: 'read at the request and at each approval',
   reminders: 'messages',
   revealable_secrets: 'results',
-  seals: 'what proves the ledger',
-  slack_outages: 'when Slack didn’t answer',
-  signing_links: 'spent where a signature is made',
+  seals: 'proves the ledger',
+  slack_outages: 'when Slack couldn’t be reached',
+  signing_links: 'used up when a signature is created',
   stand_ins: 'stand-ins can’t sign',
   token_steps: 'one-time tokens',
-  unsealed_events: 'what proves the ledger',
-  webhook_deliveries: 'notifications of other programs',
-  webhook_endpoints: 'notifications of other programs',
+  unsealed_events: 'proves the ledger',
+  webhook_deliveries: 'notify other programs',
+  webhook_endpoints: 'notify other programs',
 };
 
-/** The order's course, notifications and their places: not its content, requester or requirements. */
-const COURSE = [
+/** The order's progress and notifications, but not its content, requester or requirements. */
+const PROGRESS_COLUMNS = [
   'approvals_required',
   'channel_id',
   'closed_at',
@@ -101,7 +101,7 @@ const COURSE = [
   'version',
   'worker_id',
 ];
-const COURSE_OF_ITEM = [
+const ITEM_PROGRESS_COLUMNS = [
   'answered_at',
   'attempts',
   'followed_at',
@@ -112,25 +112,25 @@ const COURSE_OF_ITEM = [
 ];
 
 /** Recorded when an event's content is removed. */
-const NOTED_OF_EVENT = ['forgotten_at', 'forgotten_by', 'forgotten_leaf'];
+const REMOVAL_COLUMNS = ['forgotten_at', 'forgotten_by', 'forgotten_leaf'];
 
-/** Columns in which another value doesn't stop what was signed, and why. */
+/** Columns whose change doesn't stop a signed order, and why. */
 const HARMLESS: Readonly<Record<string, string>> = {
-  ...Object.fromEntries(COURSE.map((name) => [`orders.${name}`, 'its course'])),
-  ...Object.fromEntries(COURSE_OF_ITEM.map((name) => [`order_items.${name}`, 'its course'])),
+  ...Object.fromEntries(PROGRESS_COLUMNS.map((name) => [`orders.${name}`, 'progress'])),
+  ...Object.fromEntries(ITEM_PROGRESS_COLUMNS.map((name) => [`order_items.${name}`, 'progress'])),
   ...Object.fromEntries(
     Object.keys(ROWS['events'] ?? {}).flatMap((what) =>
-      NOTED_OF_EVENT.map((name) => [
+      REMOVAL_COLUMNS.map((name) => [
         `events.${name} of ${what}`,
-        'what an event says decides while it says it',
+        'the content of an event counts while it is there',
       ]),
     ),
   ),
   'approvals.at': 'when it was given',
-  'events.actor of that Anna vouched for Bob': 'the signature says who vouched',
-  'events.actor of the charter’s signature': 'the signature says whose it is',
+  'events.actor of Anna’s vouch for Bob': 'the signature names the voucher',
+  'events.actor of the charter’s signature': 'the signature names the signer',
   'events.at of Bob’s key': 'when it was added',
-  'events.at of that Anna vouched for Bob': 'when it was',
+  'events.at of Anna’s vouch for Bob': 'when it was',
   'events.at of the charter’s signature': 'when it was',
   'events.at of the root’s key': 'when it was added',
   'policy_versions.confirmed_at': 'the signature counts, not the click',
@@ -138,8 +138,8 @@ const HARMLESS: Readonly<Record<string, string>> = {
   'policy_versions.published_at': 'the signature counts, not the click',
   'policy_versions.published_by': 'the signature counts, not the click',
   'settings.team_id': 'settings are those of the installation',
-  'settings.updated_at': 'the signature decides, not who saved it',
-  'settings.updated_by': 'the signature decides, not who saved it',
+  'settings.updated_at': 'the signature counts, not who saved it',
+  'settings.updated_by': 'the signature counts, not who saved it',
 };
 
 interface Column {
@@ -149,7 +149,7 @@ interface Column {
   readonly udt_name: string;
 }
 
-const columns = async (): Promise<readonly Column[]> =>
+const listColumns = async (): Promise<readonly Column[]> =>
   (await s.rig.sql(`
     SELECT c.table_name, c.column_name, c.data_type, c.udt_name FROM information_schema.columns c
     JOIN information_schema.tables t USING (table_schema, table_name)
@@ -164,21 +164,21 @@ function otherValue({ column_name: name, data_type, udt_name }: Column): string 
   if (data_type === 'bytea') return `'\\x00'::bytea`;
   if (data_type.startsWith('timestamp')) return `COALESCE(${quoted}, '2020-01-01') + interval '1 second'`;
   if (data_type === 'text') return `COALESCE(${quoted}, '') || 'x'`;
-  // Far away, for numeric keys.
+  // Far from other numeric keys.
   return `COALESCE(${quoted}, 0) + 1000`;
 }
 
-/** Does something with the triggers disabled, and restores the table afterwards. */
+/** Changes a table with its triggers disabled, and restores it afterwards. */
 async function withChange(table: string, update: string, act: () => Promise<void>): Promise<void> {
-  const past = (sql: string) =>
+  const runWithoutTriggers = (sql: string) =>
     s.rig.sql(`DO $do$ BEGIN SET LOCAL session_replication_role = replica; ${sql}; END $do$`);
-  await past(`CREATE TABLE kept AS SELECT * FROM "${table}"`);
+  await runWithoutTriggers(`CREATE TABLE kept AS SELECT * FROM "${table}"`);
   try {
-    await past(update);
+    await runWithoutTriggers(update);
     await act();
   } finally {
-    // The order's result stays; only the changed value is restored for other tests.
-    await past(
+    // Other tests need the changed value restored, but not the order's result.
+    await runWithoutTriggers(
       table.startsWith('order') || table === 'approvals'
         ? 'DROP TABLE kept'
         : `DELETE FROM "${table}"; INSERT INTO "${table}" OVERRIDING SYSTEM VALUE SELECT * FROM kept; DROP TABLE kept;
@@ -198,7 +198,7 @@ async function attack(table: string, which: string, set: string) {
   const where = which.replaceAll('$id', `'${order.id}'`);
   await withChange(table, `UPDATE "${table}" SET ${set} WHERE ${where}`, async () => {
     await s.execute(order.id).catch(() => undefined);
-    // With another id it is another order.
+    // `otherValue` may have changed the id.
     if (table === 'orders') await s.execute(`${order.id}x`).catch(() => undefined);
   });
   for (const request of s.rig.service.received)
@@ -209,18 +209,18 @@ async function attack(table: string, which: string, set: string) {
   return s.rig.service.received.length;
 }
 
-test('every table is attacked, or listed with the reason why not', async () => {
-  const tables = new Set((await columns()).map(({ table_name }) => table_name));
+test('every table is attacked or listed as unrelated', async () => {
+  const tables = new Set((await listColumns()).map(({ table_name }) => table_name));
   expect([...Object.keys(ROWS), ...Object.keys(OTHER_TABLES)].sort()).toEqual([...tables].sort());
 });
 
-test('without a change it is sent', async () => {
+test('an unchanged order is sent', async () => {
   expect(await attack('orders', 'id = $id', 'reason = reason')).toBe(1);
 });
 
-test('after one change in the database either nothing is sent, or what was signed', async () => {
+test('after one change in the database, only the signed request is sent, or nothing', async () => {
   const leaks: string[] = [];
-  for (const column of await columns()) {
+  for (const column of await listColumns()) {
     const { table_name: table, column_name: name } = column;
     for (const [what, which] of Object.entries(ROWS[table] ?? {})) {
       const sent = await attack(table, which, `"${name}" = ${otherValue(column)}`);
@@ -231,74 +231,69 @@ test('after one change in the database either nothing is sent, or what was signe
     }
   }
   expect(leaks.sort()).toEqual(Object.keys(HARMLESS).sort());
-  // An order per column, of about 200.
+  // One order for each of about 200 columns.
 }, 240_000);
 
 const DEEPER: readonly [what: string, table: string, which: string, set: string][] = [
-  ['what it needed', 'orders', 'id = $id', `requirements = jsonb_set(requirements, '{list,0,needed}', '1')`],
+  ['the threshold', 'orders', 'id = $id', `requirements = jsonb_set(requirements, '{list,0,needed}', '1')`],
   [
-    'that it was to be signed',
+    'the signature requirement',
     'orders',
     'id = $id',
     `requirements = jsonb_set(requirements, '{list,0,signed}', 'false')`,
   ],
   [
-    'that nobody had to be asked',
+    'the outcome and requirements',
     'orders',
     'id = $id',
     `requirements = jsonb_set(jsonb_set(requirements, '{outcome}', '"free"'), '{list}', '[]')`,
   ],
-  ['the request', 'orders', 'id = $id', `input = jsonb_set(input, '{period}', '9')`],
+  ['the period', 'orders', 'id = $id', `input = jsonb_set(input, '{period}', '9')`],
+  ['the mandate', 'orders', 'id = $id', `mandate_id = 'x', send_after = now() - interval '1 year'`],
+  ['the requester', 'orders', 'id = $id', `requester_id = 'U0EVE'`],
   [
-    'whether a mandate made it',
-    'orders',
-    'id = $id',
-    `mandate_id = 'x', send_after = now() - interval '1 year'`,
-  ],
-  ['who asked', 'orders', 'id = $id', `requester_id = 'U0EVE'`],
-  [
-    'a rule',
+    'a rule’s signature requirement',
     'policy_versions',
     'version = (SELECT max(version) FROM policy_versions)',
     `rules = jsonb_set(rules, '{0,signed}', 'false')`,
   ],
   [
-    'how many a rule wants',
+    'a rule’s number of approvals',
     'policy_versions',
     'version = (SELECT max(version) FROM policy_versions)',
     `rules = jsonb_set(rules, '{0,needed}', '1')`,
   ],
   [
-    'who approves by a rule',
+    'a rule’s approvers',
     'policy_versions',
     'version = (SELECT max(version) FROM policy_versions)',
     `rules = jsonb_set(rules, '{0,approvers,2}', '"U0MALLORY"')`,
   ],
   [
-    'a decision',
+    'a rule’s decision',
     'policy_versions',
     'version = (SELECT max(version) FROM policy_versions)',
     `rules = jsonb_set(rules, '{0,decision}', '"free"')`,
   ],
-  ['who approves by the settings', 'settings', `key = 'approvers'`, `value = '"U0MALLORY"'`],
-  ['whose approval it is', 'approvals', `order_id = $id AND user_id = 'U0BOB'`, `user_id = 'U0DORA'`],
+  ['the approvers in the settings', 'settings', `key = 'approvers'`, `value = '"U0MALLORY"'`],
+  ['the approver', 'approvals', `order_id = $id AND user_id = 'U0BOB'`, `user_id = 'U0DORA'`],
   [
-    'who approved',
+    'the signature’s approver',
     'approvals',
     `order_id = $id AND user_id = 'U0BOB'`,
     `signature = jsonb_set(signature, '{signature,challenge,approver}', '"U0DORA"')`,
   ],
-  ['that it was signed', 'approvals', `order_id = $id AND user_id = 'U0BOB'`, `signature = NULL`],
+  ['the signature', 'approvals', `order_id = $id AND user_id = 'U0BOB'`, `signature = NULL`],
   [
-    'a key',
+    'the public key',
     'events',
     `kind = 'key_added' AND actor = 'U0BOB'`,
     `data = jsonb_set(data, '{publicKey}', (SELECT data->'publicKey' FROM events WHERE kind = 'key_added' AND actor = 'U0MALLORY'))`,
   ],
-  ['whose key it is', 'events', `kind = 'key_added' AND actor = 'U0BOB'`, `actor = 'U0DORA'`],
+  ['the key’s owner', 'events', `kind = 'key_added' AND actor = 'U0BOB'`, `actor = 'U0DORA'`],
 ];
 
-test.each(DEEPER)('another value in %s sends nothing', async (_what, table, which, set) => {
+test.each(DEEPER)('nothing is sent after a change to %s', async (_what, table, which, set) => {
   expect(await attack(table, which, set)).toBe(0);
 });
 

@@ -7,7 +7,7 @@ import type { Order } from '../../src/orders/order.ts';
 import { HOUR_MS, type Rig, startRig } from '../orders/rig.ts';
 import { fails } from '../orders/scripted-service.ts';
 
-/* An admin approves alone with break glass, and another one signs it off. */
+/* One admin approves with break glass, and another signs it off. */
 
 let rig: Rig;
 let admins: ReadonlySet<string>;
@@ -24,7 +24,7 @@ beforeEach(async () => {
 afterAll(() => rig.end());
 
 const RULE = { decision: 'approve', approvers: ['S0FINANCE', 'U0LEA'], needed: 2, breakGlass: true } as const;
-const renewal = () => rig.ask('renew', { names: ['cafe.rest'], period: 1 });
+const requestRenewal = () => rig.ask('renew', { names: ['cafe.rest'], period: 1 });
 const breakGlass = (order: Order, userId = 'U0ADA', reason: string | undefined = 'The shop is down') =>
   approveInEmergency(deps, order.id, userId, reason);
 const codeOf = (outcome: ChangeOutcome) => (outcome.ok ? outcome.order.state : outcome.refusal.code);
@@ -34,7 +34,7 @@ const openReviews = async () =>
 describe('approving alone', () => {
   test('sends the order, records who could have decided, and needs a sign-off', async () => {
     rig.setPolicy(3, RULE);
-    const order = await renewal();
+    const order = await requestRenewal();
     const standIn = { userId: 'U0CAROL', until: new Date(rig.now.getTime() + HOUR_MS) };
     await rig.standIns.begin('U0LEA', standIn, rig.now);
     expect(codeOf(await breakGlass(order))).toBe('APPROVED');
@@ -53,7 +53,7 @@ describe('approving alone', () => {
     expect(await openReviews()).toEqual([order.id]);
   });
 
-  test('needs every rule to allow it, at the request and now', async () => {
+  test('needs every rule to allow it, at the request and at the click', async () => {
     const strict = { ...RULE, breakGlass: false };
     rig.setPolicy(1, { ...RULE, names: ['cafe.rest'] }, { ...strict, names: ['bar.rest'] });
     const both = await rig.ask('renew', { names: ['cafe.rest', 'bar.rest'], period: 1 });
@@ -62,24 +62,22 @@ describe('approving alone', () => {
     rig.setPolicy(2, strict);
     const before = await rig.ask('renew', { names: ['chef.rest'], period: 1 });
     rig.setPolicy(3, RULE);
-    expect(codeOf(await breakGlass(before)), 'it was not allowed when it was asked for').toBe(
-      'break_glass_not_allowed',
-    );
+    expect(codeOf(await breakGlass(before)), 'not allowed at the request').toBe('break_glass_not_allowed');
     const after = await rig.ask('renew', { names: ['diner.rest'], period: 1 });
     rig.setPolicy(4, strict);
-    expect(codeOf(await breakGlass(after)), 'it is not allowed any more').toBe('break_glass_not_allowed');
+    expect(codeOf(await breakGlass(after)), 'no longer allowed').toBe('break_glass_not_allowed');
     rig.setPolicy(5, { decision: 'refuse' });
     expect(codeOf(await breakGlass(after))).toBe('policy_refuses');
     rig.setPolicy(6);
     const bySettings = await rig.ask('renew', { names: ['grill.rest'], period: 1 });
-    expect(codeOf(await breakGlass(bySettings)), 'the settings do not allow it').toBe(
+    expect(codeOf(await breakGlass(bySettings)), 'not allowed by the settings').toBe(
       'break_glass_not_allowed',
     );
   });
 
-  test('reserves the price, even over a budget, and says so', async () => {
+  test('reserves the price, even over a budget, and records the excess', async () => {
     rig.setPolicy(3, RULE);
-    const order = await renewal();
+    const order = await requestRenewal();
     const exceeded = [{ tag: null, period: '2026-03', currency: 'EUR', leftMinor: 0, orderMinor: 1_800 }];
     const reservation = {
       ...{ teamId: 'T0STEWARD', day: '2026-03-01', items: [] },
@@ -91,10 +89,10 @@ describe('approving alone', () => {
       priceOrder: async () => calculateCost([], { task: 'renew', names: ['cafe.rest'] }, '2026-03-01'),
       compareBudgets: async () => ({ shares: [], exceeded, reservation }),
     };
-    const press = () => approveInEmergency({ ...deps, ...budgets }, order.id, 'U0ADA', 'Now');
-    expect(codeOf(await press()), 'before the card says so').toBe('excess_not_shown');
+    const click = () => approveInEmergency({ ...deps, ...budgets }, order.id, 'U0ADA', 'Now');
+    expect(codeOf(await click()), 'before the card shows the excess').toBe('excess_not_shown');
     await rig.messages.recordShownOverruns(order.id, exceeded);
-    expect(codeOf(await press())).toBe('APPROVED');
+    expect(codeOf(await click())).toBe('APPROVED');
     expect(reserved).toEqual([{ ...reservation, agreedExcess: exceeded }]);
     expect((await rig.store.loadHistory(order.id, 'system')).at(-1)).toMatchObject({
       overBudget: exceeded,
@@ -102,9 +100,9 @@ describe('approving alone', () => {
     });
   });
 
-  test('happens once for concurrent clicks', async () => {
+  test('counts once for concurrent clicks', async () => {
     rig.setPolicy(3, RULE);
-    const order = await renewal();
+    const order = await requestRenewal();
     const outcomes = await Promise.all(['U0ADA', 'U0EVE', 'U0ADA'].map((admin) => breakGlass(order, admin)));
     expect(outcomes.filter(({ ok }) => ok)).toHaveLength(1);
     await rig.runDue();
@@ -118,7 +116,7 @@ describe('the review', () => {
     rig.service.answer = async () => {
       throw fails('refused', { code: 'EF1' });
     };
-    const order = await renewal();
+    const order = await requestRenewal();
     await breakGlass(order);
     await rig.runDue();
     expect((await rig.read(order.id)).state).toBe('FAILED');
@@ -136,7 +134,7 @@ describe('the review', () => {
 
   test('doesn’t affect an order in execution', async () => {
     rig.setPolicy(3, RULE);
-    const order = await renewal();
+    const order = await requestRenewal();
     await breakGlass(order);
     rig.service.prepare = async () => {
       expect(codeOf(await signOff(deps, order.id, 'U0EVE'))).toBe('EXECUTING');

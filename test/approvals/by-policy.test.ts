@@ -27,8 +27,8 @@ beforeEach(async () => {
 });
 afterAll(() => rig.end());
 
-const renewal = () => rig.ask('renew', { names: ['cafe.rest'], period: 2 });
-const refusal = (outcome: ChangeOutcome) => (outcome.ok ? 'it was done' : refusalText(outcome.refusal));
+const requestRenewal = () => rig.ask('renew', { names: ['cafe.rest'], period: 2 });
+const textOf = (outcome: ChangeOutcome) => (outcome.ok ? 'it was done' : refusalText(outcome.refusal));
 const approve = (orderId: string, userId: string) => approveOrder(rig.orders, orderId, userId);
 const stateOf = async (orderId: string) => (await rig.read(orderId)).state;
 const standIn = (away: string, userId: string) =>
@@ -36,8 +36,7 @@ const standIn = (away: string, userId: string) =>
 
 const FINANCE = { decision: 'approve', name: 'large renewals', approvers: ['S0FINANCE'] } as const;
 
-/* Tried for a second rule that came later: seeing a private order, its copy of the card, asking a question. */
-test('approvers of a later rule see a private order and get its card', async () => {
+test('approvers of a later rule see a private order, get its card and can ask questions', async () => {
   rig.setPolicy(1, FINANCE);
   const order = await rig.ask('renew', { names: ['cafe.rest'], period: 2 }, { isPrivate: true });
   rig.setPolicy(2, { ...FINANCE, name: 'legal decides', approvers: ['U0LENA'] });
@@ -48,8 +47,8 @@ test('approvers of a later rule see a private order and get its card', async () 
   expect(await checkCanAsk(rig.orders, order, 'U0LENA')).toBeUndefined();
 });
 
-describe('asking', () => {
-  test('opening a form reads only the policy, unless it refuses the task', async () => {
+describe('requesting', () => {
+  test('opening a form reads the settings only if a rule could refuse the task', async () => {
     let reads = 0;
     const orders = {
       ...rig.orders,
@@ -80,9 +79,9 @@ describe('asking', () => {
     expect(reads).toBe(2);
   });
 
-  test('a rule’s requirements are stored with the order, with its times', async () => {
+  test('a rule’s requirements and times are stored with the order', async () => {
     rig.setPolicy(3, { ...FINANCE, needed: 2, ttlMs: 2 * HOUR_MS, remindAfterMs: 5 * MINUTE_MS });
-    const order = await renewal();
+    const order = await requestRenewal();
     expect(await rig.read(order.id)).toEqual(order);
     expect(order).toMatchObject({
       state: 'PENDING',
@@ -97,7 +96,7 @@ describe('asking', () => {
     expect(await stateOf(order.id)).toBe('EXPIRED');
   });
 
-  test('a draft is decided at its confirmation, by the policy of that time', async () => {
+  test('a draft gets its requirements from the policy at its confirmation', async () => {
     rig.setPolicy(1, { ...FINANCE, name: 'first' });
     const input = { name: 'cafe.rest', nameServers: ['ns1.example.com', 'ns2.example.com'] };
     const draft = acceptedOf(await rig.request('nameservers', input));
@@ -120,43 +119,43 @@ describe('asking', () => {
   });
 });
 
-describe('deciding', () => {
-  test('the rule’s approvers decide, and other people learn who does', async () => {
+describe('approving and denying', () => {
+  test('are for the rule’s approvers, and refusals name them', async () => {
     rig.setPolicy(1, FINANCE);
-    const order = await renewal();
+    const order = await requestRenewal();
     for (const outcome of [
       await approve(order.id, 'U0BOB'),
       await denyOrder(rig.orders, order.id, 'U0BOB', undefined),
     ]) {
-      expect(refusal(outcome)).toContain('<!subteam^S0FINANCE> can.');
+      expect(textOf(outcome)).toContain('<!subteam^S0FINANCE> can.');
     }
-    expect(refusal(await approve(order.id, 'U0FAY'))).toBe('it was done');
+    expect(textOf(await approve(order.id, 'U0FAY'))).toBe('it was done');
     expect(await stateOf(order.id)).toBe('APPROVED');
   });
 });
 
-test('findings after the first of two approvals need both approvals again', async () => {
+test('a finding after the first of two approvals drops it', async () => {
   rig.setPolicy(1, { ...FINANCE, needed: 2 });
   const order = await rig.ask('authcode', { name: 'cafe.rest' });
   let warnedAt: Date | undefined;
-  const press = (userId: string) =>
+  const click = (userId: string) =>
     approveOrder({ ...rig.orders, findLastImpactWarning: async () => warnedAt }, order.id, userId);
-  await press('U0FAY');
+  await click('U0FAY');
   rig.pass(1_000);
   warnedAt = rig.now;
-  await press('U0FRED');
-  expect(await stateOf(order.id), 'Fay had not seen it').toBe('PENDING');
+  await click('U0FRED');
+  expect(await stateOf(order.id), 'Fay hasn’t seen the finding').toBe('PENDING');
   expect((await rig.store.loadHistory(order.id, 'system')).at(-1)).toMatchObject({ lapsed: ['U0FAY'] });
   rig.pass(1_000);
   warnedAt = rig.now;
-  expect(await press('U0FAY'), 'she may approve again before anyone else').toMatchObject({ ok: true });
+  expect(await click('U0FAY'), 'Fay’s second approval').toMatchObject({ ok: true });
   expect(await stateOf(order.id)).toBe('PENDING');
-  await press('U0FRED');
+  await click('U0FRED');
   expect(await stateOf(order.id)).toBe('APPROVED');
 });
 
 describe('while an incident of a name is open', () => {
-  /** Shows it to each person once, like the store. */
+  /** Like the store, shows the incident to each person once. */
   function openIncident() {
     const shown = new Map<string, Date>();
     return {
@@ -165,7 +164,7 @@ describe('while an incident of a name is open', () => {
     };
   }
 
-  /** Clicks after which the person was notified of the result. */
+  /** Approves, and records that a refusal was shown. */
   function clickAndRecord(orderId: string) {
     const deps = { ...rig.orders, incidents: openIncident() };
     return async (userId: string) => {
@@ -175,9 +174,9 @@ describe('while an incident of a name is open', () => {
     };
   }
 
-  test('a click before the person was notified doesn’t count', async () => {
+  test('a click before the person was shown the incident doesn’t count', async () => {
     rig.setPolicy(1, FINANCE);
-    const order = await renewal();
+    const order = await requestRenewal();
     const incidents = openIncident();
     const deps = { ...rig.orders, incidents };
     const first = await approveOrder(deps, order.id, 'U0FAY');
@@ -192,48 +191,48 @@ describe('while an incident of a name is open', () => {
     expect(await approveOrder(deps, order.id, 'U0FAY')).toMatchObject({ ok: true });
   });
 
-  test('an earlier approval must be given again', async () => {
+  test('an earlier approver has to approve again', async () => {
     rig.setPolicy(1, { ...FINANCE, needed: 2 });
-    const order = await renewal();
+    const order = await requestRenewal();
     await approve(order.id, 'U0FAY');
     rig.pass(1_000);
-    const press = clickAndRecord(order.id);
-    await press('U0FRED');
+    const click = clickAndRecord(order.id);
+    await click('U0FRED');
     rig.pass(1_000);
-    await press('U0FRED');
-    expect(await stateOf(order.id), 'Fay had not seen it').toBe('PENDING');
-    await press('U0FAY');
+    await click('U0FRED');
+    expect(await stateOf(order.id), 'Fay hasn’t seen the incident').toBe('PENDING');
+    await click('U0FAY');
     rig.pass(1_000);
-    await press('U0FAY');
+    await click('U0FAY');
     expect(await stateOf(order.id)).toBe('APPROVED');
   });
 });
 
-test('a click that doesn’t count looks up no impact', async () => {
+test('a click that doesn’t count doesn’t look up the impact', async () => {
   rig.setPolicy(1, FINANCE);
   const order = await rig.ask('authcode', { name: 'cafe.rest' });
-  let looks = 0;
+  let lookups = 0;
   const checkImpact = async () => {
-    looks += 1;
+    lookups += 1;
     return 'changed' as const;
   };
   expect(await approveOrder({ ...rig.orders, checkImpact }, order.id, 'U0NINA')).toMatchObject({
     ok: false,
     refusal: { code: 'not_an_approver' },
   });
-  expect(looks, 'what is new is put to those who may approve').toBe(0);
+  expect(lookups, 'lookups for a person who can’t approve').toBe(0);
   await rig.sql(`UPDATE orders SET state = 'DENIED'`);
   expect(await approveOrder({ ...rig.orders, checkImpact }, order.id, 'U0FAY')).toMatchObject({
     ok: false,
     refusal: { code: 'wrong_state' },
   });
-  expect(looks, 'of what does not wait any more').toBe(0);
+  expect(lookups, 'lookups for a denied order').toBe(0);
 });
 
 describe('a policy that changes while an order is pending', () => {
-  test('adds a requirement: both are needed, and people are notified', async () => {
+  test('adds a requirement, and records that more is needed', async () => {
     rig.setPolicy(1, FINANCE);
-    const order = await renewal();
+    const order = await requestRenewal();
     rig.setPolicy(2, { ...FINANCE, approvers: ['U0LEA'] });
     await approve(order.id, 'U0FAY');
     expect(await stateOf(order.id)).toBe('PENDING');
@@ -248,9 +247,9 @@ describe('a policy that changes while an order is pending', () => {
 test.each([
   ['version', '9'],
   ['name', '"other"'],
-])('a rule whose %s is only in the row isn’t shown, and no approval records it', async (field, value) => {
+])('a rule’s %s that differs from the log isn’t shown, and approvals are refused', async (field, value) => {
   rig.setPolicy(1, FINANCE);
-  const { id } = await renewal();
+  const { id } = await requestRenewal();
   await rig.sql(
     `UPDATE orders SET requirements = jsonb_set(requirements, '{list,0,rule,${field}}', '${value}')`,
   );
@@ -266,7 +265,7 @@ describe('a stand-in', () => {
   beforeEach(() => rig.setPolicy(1, { ...FINANCE, needed: 2 }));
 
   test('approves for a member of the group, whose name is recorded', async () => {
-    const order = await renewal();
+    const order = await requestRenewal();
     await standIn('U0FAY', 'U0CAROL');
     await approve(order.id, 'U0FRED');
     await approve(order.id, 'U0CAROL');
@@ -278,8 +277,8 @@ describe('a stand-in', () => {
     });
   });
 
-  test('no longer counts at the last click if their time is over or the absent person is back', async () => {
-    const order = await renewal();
+  test('doesn’t count at the last click after the end time or the absent person’s return', async () => {
+    const order = await requestRenewal();
     await standIn('U0FAY', 'U0CAROL');
     await approve(order.id, 'U0CAROL');
     await rig.standIns.end('U0FAY', rig.now);
@@ -290,16 +289,16 @@ describe('a stand-in', () => {
     const other = await rig.ask('renew', { names: ['bar.rest'], period: 1 });
     await standIn('U0FAY', 'U0CAROL');
     rig.pass(48 * HOUR_MS);
-    expect(refusal(await approve(other.id, 'U0CAROL'))).toMatch(/You can’t approve this/);
+    expect(textOf(await approve(other.id, 'U0CAROL'))).toMatch(/You can’t approve this/);
   });
 
   test('settles, stops and retries like the absent person', async () => {
     rig.setPolicy(1, FINANCE);
     await standIn('U0FAY', 'U0CAROL');
     rig.setTeam({ approvers: ['U0BOB'] });
-    const first = await renewal();
+    const first = await requestRenewal();
     await approve(first.id, 'U0FRED');
-    expect(refusal(await stopOrder(rig.orders, first.id, 'U0BOB'))).toMatch(/Only the requester or .* can\./);
+    expect(textOf(await stopOrder(rig.orders, first.id, 'U0BOB'))).toMatch(/Only the requester or .* can\./);
     expect((await stopOrder(rig.orders, first.id, 'U0CAROL')).ok).toBe(true);
     rig.service.answer = async () => {
       throw fails('unknown_outcome');
@@ -311,7 +310,7 @@ describe('a stand-in', () => {
       const order = await rig.ask('renew', { names: [name], period: 1 });
       await approve(order.id, 'U0FRED');
       await rig.runDue();
-      expect(refusal(await resolveOrder(rig.orders, order.id, 'U0EVE', 'FAILED', undefined))).toMatch(
+      expect(textOf(await resolveOrder(rig.orders, order.id, 'U0EVE', 'FAILED', undefined))).toMatch(
         /can’t mark this as done or failed/,
       );
       expect((await resolveOrder(rig.orders, order.id, settler, 'FAILED', undefined)).ok, settler).toBe(true);

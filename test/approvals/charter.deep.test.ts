@@ -13,8 +13,8 @@ import { newSigner, revoking, vouching } from './signing/sample.ts';
 import { SIGNED_RULE, type SigningRig, startSigningRig, TEAM_ID } from './signing-rig.ts';
 
 /*
- * The policy and the settings apply while the newest charter in the log is valid and matches the rows. Without that,
- * orders need more, never less.
+ * The policy and settings apply while the newest charter in the log is valid and matches the rows. Otherwise, orders
+ * need more approvals, never fewer.
  */
 
 const FREE = rule({ name: 'all free', decision: 'free', approvers: [] });
@@ -35,24 +35,24 @@ const statusOf = async (signing: OrderSigning = s.signing) => {
   const status = await signing.loadCharterStatus();
   return status?.kind === 'invalid' ? status.problem : status?.kind;
 };
-/** By the running process, and by one that starts now. */
+/** In the running process, and in one that starts now. */
 const statuses = async () => [await statusOf(), await statusOf(s.restarted())];
-/** The requirements of a renewal. */
-const demanded = async () =>
+/** The current requirements of a renewal. */
+const listRequirements = async () =>
   (await s.askFor(newName())).requirements.list.map(({ rule: { kind }, needed, signed }) => [
     kind,
     needed,
     signed,
   ]);
-const RULED = ['rule', 2, true];
-const ENVIRONMENT = ['environment', 1, true];
+const BY_RULE = ['rule', 2, true];
+const BY_ENVIRONMENT = ['environment', 1, true];
 const keyOf = (who: { readonly authenticator: { readonly fingerprint: string } }) =>
   who.authenticator.fingerprint;
 
-test('before the first charter the environment applies with signatures, and the policy’s tags are protected', async () => {
+test('before the first charter, the environment’s approvers sign and the policy’s tags are protected', async () => {
   await s.publish([rule({ name: 'brand', names: ['tag:brand'], decision: 'free', approvers: [] })], 'nobody');
   expect(await statuses()).toEqual(['none', 'none']);
-  expect(await demanded()).toEqual([['approval_tasks', 1, true]]);
+  expect(await listRequirements()).toEqual([['approval_tasks', 1, true]]);
   expect((await s.signing.policy.current()).tags).toEqual(['brand']);
 });
 
@@ -60,18 +60,18 @@ test('a charter stays valid when its signer leaves or retires the key', async ()
   const { anna, bob, carol, dora } = s.people;
   for (const signer of [bob, carol, dora]) await s.publish([SIGNED_RULE, rule({ name: newName() })], signer);
   s.rig.absent.set('U0DORA', 'left');
-  expect(await statuses(), 'left a second ago').toEqual(['valid', 'valid']);
+  expect(await statuses(), 'signer left a second ago').toEqual(['valid', 'valid']);
   await s.keys.revokeForDeparture('U0DORA', AT);
   expect(await statuses(), 'offboarded').toEqual(['valid', 'valid']);
   await s.publish([SIGNED_RULE], bob);
   await s.keys.revoke('U0BOB', revoking(bob, bob), AT);
-  expect(await statuses(), 'retired').toEqual(['valid', 'valid']);
+  expect(await statuses(), 'key retired').toEqual(['valid', 'valid']);
   await s.publish([SIGNED_RULE, FREE], carol);
   s.rig.absent.set('U0ANNA', 'left');
   await s.keys.revoke('U0ANNA', revoking(anna, anna), AT);
-  expect(await statuses(), 'the voucher retired').toEqual(['valid', 'valid']);
-  expect(await demanded()).toEqual([RULED]);
-  expect((await s.signing.loadKeys()).ring.validKeys.size, 'approvals of theirs do not count').toBe(0);
+  expect(await statuses(), 'voucher’s key retired').toEqual(['valid', 'valid']);
+  expect(await listRequirements()).toEqual([BY_RULE]);
+  expect((await s.signing.loadKeys()).ring.validKeys.size, 'keys whose approvals count').toBe(0);
 });
 
 test('a key revoked as compromised invalidates its charter: signed policy and environment both apply', async () => {
@@ -80,7 +80,7 @@ test('a key revoked as compromised invalidates its charter: signed policy and en
   expect((await s.askFor(newName())).state).toBe('APPROVED');
   await s.keys.revoke('U0CAROL', revoking(s.people.anna, s.people.carol, 'compromised'), AT);
   expect(await statuses()).toEqual(['not_signed', 'not_signed']);
-  expect(await demanded(), 'what was signed before still limits').toEqual([RULED, ENVIRONMENT]);
+  expect(await listRequirements(), 'both apply').toEqual([BY_RULE, BY_ENVIRONMENT]);
   const order = await s.askFor(newName());
   expect(await s.click(order.id, 'U0BOB')).toMatchObject({ refusal: { code: 'signature_needed' } });
   expect((await s.rig.read(order.id)).requirements.breakGlass).toBe(false);
@@ -89,7 +89,7 @@ test('a key revoked as compromised invalidates its charter: signed policy and en
   expect((await s.askFor(newName())).state).toBe('APPROVED');
 });
 
-test('a voucher’s compromised key invalidates the charters of people it vouched for', async () => {
+test('a voucher’s compromised key invalidates charters signed by keys it vouched for', async () => {
   const eve = newSigner('U0EVE');
   await s.enrol(eve);
   await s.keys.vouch('U0EVE', vouching(s.people.bob, eve), AT);
@@ -120,22 +120,22 @@ test('an order approved before the charter became invalid isn’t sent', async (
   expect(await s.rig.read(order.id)).toMatchObject({ state: 'FAILED' });
 });
 
-test('a charter needs the signature of an admin who didn’t publish it, as checked at signing', async () => {
+test('a charter needs an admin who didn’t publish it to sign, and the bot to countersign', async () => {
   await s.publish([SIGNED_RULE], s.people.bob);
   await s.publish([FREE], 'nobody');
   const cases = {
-    'nobody says that the signer was an admin': () => s.signCharter(s.people.carol, { isSignedByBot: false }),
-    'the publisher': () => s.signCharter(s.people.carol, { publisher: 'U0CAROL' }),
-    'nobody vouched for the key': () => s.signCharter(s.people.mallory),
+    'not countersigned by the bot': () => s.signCharter(s.people.carol, { isSignedByBot: false }),
+    'signed by the publisher': () => s.signCharter(s.people.carol, { publisher: 'U0CAROL' }),
+    'key without a vouch': () => s.signCharter(s.people.mallory),
   };
   for (const [what, sign] of Object.entries(cases)) {
     await sign();
     expect(await statuses(), what).toEqual(['not_signed', 'not_signed']);
-    expect(await demanded(), what).toEqual([RULED, ENVIRONMENT]);
+    expect(await listRequirements(), what).toEqual([BY_RULE, BY_ENVIRONMENT]);
   }
 });
 
-test('an older signed charter doesn’t become valid again, whatever is restored', async () => {
+test('restoring rows or events never makes an older charter valid again', async () => {
   const OLD = `SELECT team_id, subject_kind, subject_id, kind, actor, at, data FROM events WHERE kind = 'charter_signed' ORDER BY seq`;
   await s.publish([FREE], s.people.bob);
   await s.publish([SIGNED_RULE], s.people.carol);
@@ -145,17 +145,17 @@ test('an older signed charter doesn’t become valid again, whatever is restored
   await s.tamper(
     `UPDATE policy_versions p SET rules = o.rules FROM policy_versions o WHERE p.version = 2 AND o.version = 1`,
   );
-  expect(await statuses(), 'its rows').toEqual(['rows_differ', 'rows_differ']);
+  expect(await statuses(), 'older rows restored').toEqual(['rows_differ', 'rows_differ']);
   await s.tamper(`DELETE FROM policy_versions WHERE version = 2`);
-  expect(await statuses(), 'its version').toEqual(['rows_differ', 'rows_differ']);
+  expect(await statuses(), 'newer version deleted').toEqual(['rows_differ', 'rows_differ']);
   await s.tamper(insert('data'));
-  expect(await statuses(), 'its event').toEqual(['events_missing', 'events_missing']);
-  expect(await demanded()).toEqual([RULED, ENVIRONMENT]);
+  expect(await statuses(), 'older event inserted again').toEqual(['events_missing', 'events_missing']);
+  expect(await listRequirements()).toEqual([BY_RULE, BY_ENVIRONMENT]);
   await s.tamper(
     `DELETE FROM events WHERE seq = (SELECT max(seq) FROM events WHERE kind = 'charter_signed')`,
   );
   await s.tamper(insert(`data - 'previous'`));
-  expect(await statuses(), 'as no event of the bot').toEqual(['rows_differ', 'rows_differ']);
+  expect(await statuses(), 'older event inserted without its link').toEqual(['rows_differ', 'rows_differ']);
 });
 
 test('a charter inserted into the log with the right link is invalid', async () => {
@@ -166,8 +166,8 @@ test('a charter inserted into the log with the right link is invalid', async () 
     SELECT team_id, subject_kind, subject_id, kind, actor, at, jsonb_set(data, '{previous}', '"${link}"')
     FROM events WHERE kind = 'charter_signed' ORDER BY seq LIMIT 1`);
   await s.tamper('DELETE FROM policy_versions WHERE version = 2');
-  expect(await statuses(), 'an older one').toEqual(['not_signed', 'not_signed']);
-  expect(await demanded()).toEqual([RULED, ENVIRONMENT]);
+  expect(await statuses(), 'older charter inserted').toEqual(['not_signed', 'not_signed']);
+  expect(await listRequirements()).toEqual([BY_RULE, BY_ENVIRONMENT]);
 });
 
 test('a charter with changed content is invalid', async () => {
@@ -203,7 +203,7 @@ test('a revocation without proof revokes no key', async () => {
 });
 
 test.each(['revocation', 'vouching', 'charter'] as const)(
-  'while a %s is missing from the log no signature counts, even after a restart',
+  'no signature counts while a %s is missing from the log, even after a restart',
   async (what) => {
     await s.publish([SIGNED_RULE], s.people.bob);
     const order = await s.signedOrder(newName());
@@ -219,16 +219,16 @@ test.each(['revocation', 'vouching', 'charter'] as const)(
     const newest = `(SELECT max(seq) FROM events WHERE kind = '${kind}')`;
     await s.tamper(`CREATE TABLE taken AS SELECT * FROM events WHERE seq = ${newest}`);
     await s.tamper(`DELETE FROM events WHERE seq = ${newest}`);
-    expect(await statuses(), 'taken out').toEqual(['events_missing', 'events_missing']);
+    expect(await statuses(), 'removed').toEqual(['events_missing', 'events_missing']);
     expect((await s.restarted().loadKeys()).ring.validKeys.size).toBe(0);
     await s.execute(order.id);
     expect(s.rig.service.received).toEqual([]);
     await s.tamper(`INSERT INTO events SELECT * FROM taken`);
-    expect(await statuses(), 'put back').toEqual(['valid', 'valid']);
+    expect(await statuses(), 'restored').toEqual(['valid', 'valid']);
   },
 );
 
-test('a copied database object keeps the verified log of keys, a new process starts without', async () => {
+test('a copied database object keeps the verified log of keys, but a new process doesn’t', async () => {
   await s.publish([SIGNED_RULE], s.people.bob);
   expect(await statusOf()).toBe('valid');
   const isComplete = async (database: Database) =>
@@ -237,7 +237,7 @@ test('a copied database object keeps the verified log of keys, a new process sta
   expect(await isComplete({ ...s.rig.database, signingLog: new VerifiedSigningLog() })).toBe(false);
 });
 
-test('an event about keys in the middle of the log can’t be changed either', async () => {
+test('a changed key event in the middle of the log is detected', async () => {
   await s.publish([SIGNED_RULE], s.people.bob);
   await s.keys.revoke('U0CAROL', revoking(s.people.anna, s.people.carol), AT);
   await s.signCharter(s.people.bob);
@@ -247,7 +247,7 @@ test('an event about keys in the middle of the log can’t be changed either', a
   expect((await s.signing.loadKeys()).ring.validKeys.has(keyOf(s.people.carol))).toBe(false);
 });
 
-test('if PUBLIC_URL has another host, nothing is valid and nothing becomes easier', async () => {
+test('with another host in PUBLIC_URL, no charter or key is valid and approval is still needed', async () => {
   await s.publish([FREE], s.people.bob);
   const moved = s.restarted(createVerifier({ id: 'other.example', origin: 'https://other.example' }));
   expect(await statusOf(moved)).toBe('not_signed');
@@ -255,7 +255,7 @@ test('if PUBLIC_URL has another host, nothing is valid and nothing becomes easie
   expect((await moved.loadKeys()).ring.validKeys.size).toBe(0);
 });
 
-test('if PUBLIC_URL has lost its https, nothing is valid and nothing becomes easier', async () => {
+test('without https in PUBLIC_URL, no charter or key is valid and approval is still needed', async () => {
   await s.publish([FREE], s.people.bob);
   const moved = s.restarted(createVerifier(parseRelyingParty('http://steward.example')));
   expect(await statusOf(moved)).toBe('not_signed');
@@ -280,17 +280,17 @@ test('a new process detects a removed or changed sealed event', async () => {
   const unseal = (seq: string) =>
     `INSERT INTO unsealed_events (event_seq, team_id, since) SELECT event_seq, team_id, now() FROM ledger_entries WHERE event_seq = ${seq}; DELETE FROM ledger_entries WHERE event_seq = ${seq}`;
   const newest = `(SELECT max(seq) FROM events)`;
-  // The revocation is in the middle of the log, the charter is the newest event of its kind.
+  // The revocation is in the middle of the log; the charter is the newest event of its kind.
   const attacks: Readonly<Record<string, string>> = {
-    'the newest is removed': remove(charter),
-    'with its entry': `DELETE FROM ledger_entries WHERE event_seq = ${charter}; ${remove(charter)}`,
-    'with its seal': `DELETE FROM seals WHERE n = 3; ${remove(charter)}`,
-    'it names no event before': `UPDATE events SET data = data - 'previous' WHERE seq = ${charter}`,
-    'it is an event of something else': `UPDATE events SET subject_kind = 'order', kind = 'x' WHERE seq = ${charter}`,
-    'with another leaf': `UPDATE ledger_entries SET leaf = sha256('x') WHERE event_seq = ${charter}; UPDATE events SET data = data - 'previous' WHERE seq = ${charter}`,
-    'one in the middle is removed, and the next names the one before': `${rechain}; ${remove(revocation)}`,
-    'and waits for a seal again': `${rechain}; ${remove(revocation)}; ${unseal(charter)}`,
-    'the newest seal is removed': `DELETE FROM seals WHERE n = (SELECT max(n) FROM seals); DELETE FROM events WHERE seq = ${newest}`,
+    'newest event removed': remove(charter),
+    'newest event and ledger entry removed': `DELETE FROM ledger_entries WHERE event_seq = ${charter}; ${remove(charter)}`,
+    'newest event and seal removed': `DELETE FROM seals WHERE n = 3; ${remove(charter)}`,
+    'newest event without a link': `UPDATE events SET data = data - 'previous' WHERE seq = ${charter}`,
+    'newest event of another kind': `UPDATE events SET subject_kind = 'order', kind = 'x' WHERE seq = ${charter}`,
+    'newest event without a link, with another leaf': `UPDATE ledger_entries SET leaf = sha256('x') WHERE event_seq = ${charter}; UPDATE events SET data = data - 'previous' WHERE seq = ${charter}`,
+    'middle event removed, next one relinked': `${rechain}; ${remove(revocation)}`,
+    'middle event removed, next one relinked and unsealed': `${rechain}; ${remove(revocation)}; ${unseal(charter)}`,
+    'newest seal removed': `DELETE FROM seals WHERE n = (SELECT max(n) FROM seals); DELETE FROM events WHERE seq = ${newest}`,
   };
   const tables = ['events', 'ledger_entries', 'unsealed_events', 'seals'];
   await s.tamper(tables.map((table) => `CREATE TABLE kept_${table} AS SELECT * FROM ${table}`).join(';'));
@@ -302,11 +302,11 @@ test('a new process detects a removed or changed sealed event', async () => {
         .map((table) => `DELETE FROM ${table}; INSERT INTO ${table} SELECT * FROM kept_${table}`)
         .join(';'),
     );
-    expect(await statusOf(s.restarted()), `${what}, put back`).toBe('valid');
+    expect(await statusOf(s.restarted()), `${what}, restored`).toBe('valid');
   }
 });
 
-test('a forged event suppresses no notification, and each process notifies once', async () => {
+test('a forged event doesn’t suppress notifications, and each process notifies once', async () => {
   await s.publish([FREE], s.people.bob);
   const newWatch = (signing = s.signing) =>
     createCharterWatch({
@@ -314,39 +314,39 @@ test('a forged event suppresses no notification, and each process notifies once'
       now: () => AT,
       log: createLog('fatal'),
     });
-  const told = async () =>
+  const listNotified = async () =>
     (
       await s.rig.sql(`SELECT data->>'status' AS status FROM events e JOIN notifications n ON n.subject_id = e.seq::text
       WHERE e.kind = 'charter_status' ORDER BY e.seq`)
     ).map(({ status }) => status);
   const watch = newWatch();
   await watch();
-  expect(await told(), 'it counts from the start').toEqual([]);
+  expect(await listNotified(), 'at the start').toEqual([]);
   await s.tamper(`INSERT INTO events (team_id, subject_kind, subject_id, kind, actor, at, data)
     VALUES ('T0STEWARD', 'policy', 'policy', 'charter_status', 'system', now(), '{"status": "rows_differ"}')`);
   await s.tamper(`UPDATE policy_versions SET rules = '[]'`);
   await watch();
   await watch();
-  expect(await told()).toEqual(['rows_differ']);
+  expect(await listNotified()).toEqual(['rows_differ']);
   const restarted = newWatch(s.restarted());
   await restarted();
   await restarted();
-  expect(await told(), 'after a restart').toEqual(['rows_differ', 'rows_differ']);
+  expect(await listNotified(), 'after a restart').toEqual(['rows_differ', 'rows_differ']);
   await s.signCharter(s.people.carol);
   await watch();
   await restarted();
-  expect(await told(), 'once for both').toEqual(['rows_differ', 'rows_differ', 'valid']);
+  expect(await listNotified(), 'one for both processes').toEqual(['rows_differ', 'rows_differ', 'valid']);
 });
 
-test('an order with a signed and an unsigned requirement takes each from its approvers', async () => {
+test('an order can need a signature from one approver and a click from another', async () => {
   const both = rule({ name: 'signed', by: ['S0GONE'], approvers: ['U0BOB'], signed: true });
   await s.publish([both, rule({ name: 'clicked', approvers: ['U0MALLORY', 'U0CAROL'] })]);
   const order = await s.askFor(newName());
   expect(order.requirements.list.map(({ signed }) => signed)).toEqual([true, false]);
-  expect(await s.click(order.id, 'U0BOB'), 'his part is signed').toMatchObject({
+  expect(await s.click(order.id, 'U0BOB'), 'Bob has to sign').toMatchObject({
     refusal: { code: 'signature_needed' },
   });
-  expect(await s.click(order.id, 'U0MALLORY'), 'no passkey of hers counts').toMatchObject({ ok: true });
+  expect(await s.click(order.id, 'U0MALLORY'), 'Mallory only has to click').toMatchObject({ ok: true });
   expect(await s.click(order.id, 'U0MALLORY')).toMatchObject({ refusal: { code: 'already_approved' } });
   expect((await s.rig.read(order.id)).state).toBe('PENDING');
   await s.sign(order.id, s.people.bob);
@@ -363,22 +363,22 @@ test('a person has at most ten passkeys', async () => {
   expect(await s.enrol(newSigner('U0ALICE'))).toBe(true);
 });
 
-/** The tables that decide approval and signing. */
+/** The tables that approval and signing depend on. */
 const TABLES = ['settings', 'policy_versions', 'policy_drafts', 'passkey_counters'] as const;
 type Image = ReadonlyMap<string, string>;
 
-test('restored whole rows make no later order need less, and each difference is reported once', async () => {
+test('restoring old rows never weakens later orders, and each difference is reported once', async () => {
   const { bob, carol, dora } = s.people;
   const watch = createCharterWatch({
     ...{ signing: s.signing, keys: s.keys, onChange: () => undefined },
     now: () => AT,
     log: createLog('fatal'),
   });
-  const told = async () =>
+  const countNotified = async () =>
     Number(
       (await s.rig.sql(`SELECT count(*)::int AS n FROM events WHERE kind = 'charter_status'`))[0]?.['n'],
     );
-  const image = async (): Promise<Image> => {
+  const readTables = async (): Promise<Image> => {
     const texts = new Map<string, string>();
     for (const table of TABLES) {
       const [row] = await s.rig.sql(`SELECT coalesce(json_agg(t), '[]')::text AS rows FROM ${table} t`);
@@ -392,36 +392,36 @@ test('restored whole rows make no later order need less, and each difference is 
         `DELETE FROM ${table}; INSERT INTO ${table} SELECT * FROM json_populate_recordset(NULL::${table}, $rows$${rows.get(table)}$rows$)`,
       );
   };
-  const settle = async (name: string, before: unknown, after: unknown) => {
+  const saveSetting = async (name: string, before: unknown, after: unknown) => {
     await s.save([{ name, before: String(before), after: String(after) }], 'U0ADA', AT);
     await s.signCharter(carol);
   };
-  const life: readonly (() => Promise<unknown>)[] = [
+  const steps: readonly (() => Promise<unknown>)[] = [
     () => s.publish([FREE], bob),
-    () => settle('approvals_required', 1, 2),
+    () => saveSetting('approvals_required', 1, 2),
     () => s.keys.advanceCounter(keyOf(bob), 7),
     () => s.publish([rule({ name: 'one click', approvers: ['U0BOB'] })], dora),
-    () => settle('allow_self_approval', false, true),
+    () => saveSetting('allow_self_approval', false, true),
     () => s.publish([SIGNED_RULE], bob),
-    () => settle('approvals_required', 2, 1),
+    () => saveSetting('approvals_required', 2, 1),
   ];
   const pairs = TABLES.flatMap((one, n) => TABLES.slice(n + 1).map((other) => [one, other]));
   const earlier: Image[] = [];
-  for (const step of life) {
-    earlier.push(await image());
+  for (const step of steps) {
+    earlier.push(await readTables());
     await step();
     await watch();
-    const now = await image();
-    const demand = await demanded();
+    const now = await readTables();
+    const required = await listRequirements();
     for (const before of earlier) {
-      // Two tables together: the rows of the beginning, at the end.
-      const isWhole = before === earlier[0] && earlier.length === life.length;
-      for (const tables of [...TABLES.map((table) => [table]), ...(isWhole ? pairs : [])]) {
+      // Pairs of tables are only restored from the first image, after the last step.
+      const withPairs = before === earlier[0] && earlier.length === steps.length;
+      for (const tables of [...TABLES.map((table) => [table]), ...(withPairs ? pairs : [])]) {
         const differs = tables.some(
           (table) =>
             table !== 'policy_drafts' && table !== 'passkey_counters' && before.get(table) !== now.get(table),
         );
-        const toldBefore = await told();
+        const notifiedBefore = await countNotified();
         await restore(before, tables);
         await watch();
         await watch();
@@ -433,12 +433,12 @@ test('restored whole rows make no later order need less, and each difference is 
           needed,
           signed,
         ]);
-        expect(needs, what).toEqual(expect.arrayContaining(demand));
+        expect(needs, what).toEqual(expect.arrayContaining(required));
         expect(needsSignatures(restored.requirements) || !differs, what).toBe(true);
-        expect((await told()) - toldBefore, what).toBe(differs ? 1 : 0);
+        expect((await countNotified()) - notifiedBefore, what).toBe(differs ? 1 : 0);
         await restore(now, tables);
         await watch();
-        expect(await statusOf(), `${what}, back`).toBe('valid');
+        expect(await statusOf(), `${what}, restored`).toBe('valid');
       }
     }
   }

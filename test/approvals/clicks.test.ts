@@ -7,13 +7,13 @@ import type { Refusal } from '../../src/orders/refusal.ts';
 import { ENDPOINTS, newOrder, START } from '../orders/sample.ts';
 import { contextWith } from '../support/context.ts';
 
-/* Reads for a click and its records, without a database. */
+/* What a click reads and records, without a database. */
 
 test.each<[refusal: Refusal, recorded: readonly string[]]>([
   [{ code: 'impact_changed' }, ['impact']],
   [{ code: 'incident_open', incidents: [] }, ['incident']],
   [{ code: 'no_such_order' }, []],
-])('of the refusal %j is recorded that a person was shown %j', async (refusal, expected) => {
+])('the refusal %j records what the person was shown: %j', async (refusal, expected) => {
   const recorded: string[] = [];
   const context = contextWith({
     incidents: { recordShown: async () => void recorded.push('incident') },
@@ -23,12 +23,12 @@ test.each<[refusal: Refusal, recorded: readonly string[]]>([
   expect(recorded).toEqual(expected);
 });
 
-test('no comment is asked for on an order that isn’t pending', async () => {
+test('an order that isn’t pending can’t be approved, so no comment is requested', async () => {
   const order = newOrder(['cafe.rest'], { state: 'DENIED' });
   expect(await checkCanApprove(contextWith({}), order, 'U0BOB')).toMatchObject({ code: 'wrong_state' });
 });
 
-describe('a draft’s briefing', () => {
+describe('a draft briefing', () => {
   const last = newOrder(['cafe.rest'], { id: 'last', state: 'SUCCEEDED' });
   const { account } = last;
   const cost = {
@@ -53,10 +53,10 @@ describe('a draft’s briefing', () => {
     ['a draft', { state: 'DRAFT' }, 'last', undefined],
     ['a deletion', { task: 'delete' }, 'last', cost],
     ['an approved order', { state: 'APPROVED' }, undefined, undefined],
-    ['a task about no registration', { task: 'redirect' }, undefined, undefined],
-    ['a demo’s order', { account: { ...account, context: DEMO_CONTEXT } }, undefined, undefined],
+    ['a task that isn’t about a registration', { task: 'redirect' }, undefined, undefined],
+    ['a demo order', { account: { ...account, context: DEMO_CONTEXT } }, undefined, undefined],
     ['several names', { items: newOrder(['a.rest', 'b.rest']).items }, undefined, undefined],
-  ])('of %s', async (_, changes, id, restoreCost) => {
+  ])('has the last change and the restore cost where they apply: %s', async (_, changes, id, restoreCost) => {
     expect(await load(changes)).toEqual([id, restoreCost]);
   });
 });

@@ -26,7 +26,7 @@ import {
   ruled,
 } from './decision-sample.ts';
 
-/* The decision of a click. No database: everything it needs is in the context. */
+/* Approval decisions without a database: the context has everything they need. */
 
 const refused = (code: string, more = {}) => ({ refusal: { code, ...more } });
 const event = (type: string, more = {}) => ({ event: { type, ...more } });
@@ -37,7 +37,7 @@ const TWO_APPROVERS = requiring(TWO, { approvers: ['U0BOB', 'U0CAROL'] });
 const SIGNED = requiring(newDemand(['cafe.rest']), { signed: true });
 const OVER_BUDGET = { budgets: { price: undefined, exceeded: OVER, reservation: undefined } };
 const ADA = { userId: 'U0ADA' };
-/** Not verified here. */
+/** Not verified in these tests. */
 const SIGNATURE: LoggedSignature = {
   signature: {
     challenge: { approver: 'U0BOB', decision: 'approve', nonce: '', policy: 0, statement: '' },
@@ -56,36 +56,36 @@ const openIncident = (...informed: readonly (readonly [string, Date])[]) => ({
 });
 const RISKY = { order: { task: 'authcode', input: { name: 'cafe.rest' } } } as const;
 const preconditions = (changes: object) => ({
-  preconditions: { ...needed(newApproval().preconditions), ...changes },
+  preconditions: { ...requireValue(newApproval().preconditions), ...changes },
 });
-const unknownPerson = (userId: string) => {
+const withUnknownPerson = (userId: string) => {
   const { people } = newApproval();
   const membership = new Map([...people.people.membership].filter(([id]) => id !== userId));
   return { people: { ...people, people: { ...people.people, membership }, unconfirmed: new Set([userId]) } };
 };
-const awayBob = (until = hoursLater(100)) => {
+const bobAway = (until = hoursLater(100)) => {
   const { people } = newApproval();
   const standIns = new Map([['U0BOB', { userId: 'U0CAROL', until }]]);
   return { people: { ...people, people: { ...people.people, standIns } } };
 };
 
-function needed<T>(value: T | undefined): T {
-  if (value === undefined) throw new Error('the sample has it');
+function requireValue<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error('missing in the sample');
   return value;
 }
 
 describe('an approval', () => {
   test.each<[what: string, given: Given, decision: object]>([
     [
-      'of an approver counts',
+      'by an approver counts',
       {},
       event('approved', { by: 'U0BOB', validApprovers: ['U0BOB'], isRenewed: false }),
     ],
-    ['of a paused order has another button', { order: PAUSED }, refused('wrong_state')],
-    ['of another person', { click: { userId: 'U0NINA' } }, refused('not_an_approver')],
-    ['of the requester', { click: { userId: 'U0ALICE' } }, refused('own_order', { isApprover: false })],
+    ['of a paused order is refused', { order: PAUSED }, refused('wrong_state')],
+    ['by another person is refused', { click: { userId: 'U0NINA' } }, refused('not_an_approver')],
+    ['needs another person', { click: { userId: 'U0ALICE' } }, refused('own_order', { isApprover: false })],
     [
-      'of the requester, if that is allowed',
+      'by the requester counts if that is allowed',
       {
         click: { userId: 'U0ALICE' },
         order: { requirements: requiring(newDemand(['cafe.rest']), { approvers: ['U0ALICE'] }) },
@@ -93,19 +93,19 @@ describe('an approval', () => {
       },
       event('approved', { by: 'U0ALICE' }),
     ],
-    ['of a person that Slack doesn’t return', unknownPerson('U0BOB'), refused('own_membership_unknown')],
+    ['needs a person that Slack returns', withUnknownPerson('U0BOB'), refused('own_membership_unknown')],
     [
-      'by a rule that only the row names',
+      'is refused if only the row names its rule',
       { order: { requirements: ruled('U0BOB') } },
       refused('log_differs'),
     ],
     [
-      'by a rule in force',
+      'counts if a current rule names the approver',
       { order: { requirements: ruled('U0BOB') }, requirements: FINANCE },
       event('approved'),
     ],
     [
-      'that a rule refuses now',
+      'is refused if a rule now refuses the order',
       {
         order: { requirements: newDemand(['cafe.rest']) },
         requirements: {
@@ -115,20 +115,20 @@ describe('an approval', () => {
       refused('policy_refuses'),
     ],
     [
-      'beside one whose approver Slack doesn’t return',
+      'is refused if Slack doesn’t return the earlier approver',
       {
         order: { requirements: TWO_APPROVERS, approvals: [approvedBy('U0CAROL')] },
-        ...unknownPerson('U0CAROL'),
+        ...withUnknownPerson('U0CAROL'),
       },
       refused('membership_unknown', { userId: 'U0CAROL' }),
     ],
     [
-      'that is the first of two',
+      'counts as the first of two',
       { order: { requirements: TWO_APPROVERS } },
       event('approved', { progress: { isApproved: false } }),
     ],
     [
-      'that is the second of two',
+      'counts as the second of two',
       { order: { requirements: TWO_APPROVERS, approvals: [approvedBy('U0CAROL')] } },
       event('approved', { progress: { isApproved: true } }),
     ],
@@ -137,35 +137,35 @@ describe('an approval', () => {
   });
 
   test.each<[what: string, given: Given, decision: object]>([
-    ['counts while the approver is away', { ...awayBob(), click: { userId: 'U0CAROL' } }, event('approved')],
+    ['counts while the approver is away', { ...bobAway(), click: { userId: 'U0CAROL' } }, event('approved')],
     [
-      'counts no longer afterwards',
-      { ...awayBob(NOW), click: { userId: 'U0CAROL' } },
+      'doesn’t count afterwards',
+      { ...bobAway(NOW), click: { userId: 'U0CAROL' } },
       refused('not_an_approver'),
     ],
     [
-      'is not needed once the approver has approved',
-      { ...awayBob(), click: { userId: 'U0CAROL' }, order: { approvals: [approvedBy('U0BOB')] } },
+      'is refused once the approver has approved',
+      { ...bobAway(), click: { userId: 'U0CAROL' }, order: { approvals: [approvedBy('U0BOB')] } },
       refused('stand_in_not_needed'),
     ],
-  ])('of a stand-in %s', (_, given, decision) => {
+  ])('by a stand-in %s', (_, given, decision) => {
     expect(decideApproval(newApproval(given))).toMatchObject(decision);
   });
 
   test.each<[what: string, given: Given, decision: object]>([
-    ['waits for an admin', {}, event('approved', { budget: { exceeded: OVER, admins: [] } })],
+    ['counts, but also needs an admin', {}, event('approved', { budget: { exceeded: OVER, admins: [] } })],
     [
-      'has an admin’s consent',
+      'records an admin’s consent',
       { click: { ...ADA, agreedExcess: OVER }, admins: new Set(['U0ADA']) },
       event('approved', { budget: { exceeded: OVER, admins: ['U0ADA'] } }),
     ],
     [
-      'was not shown to the admin',
+      'is refused if the admin wasn’t shown the excess',
       { click: ADA, admins: new Set(['U0ADA']) },
       refused('excess_not_shown', { exceeded: OVER }),
     ],
     [
-      'is no admin’s own to agree to',
+      'is refused if the admin requested the order',
       { click: { userId: 'U0ALICE', agreedExcess: OVER }, admins: new Set(['U0ALICE']) },
       refused('own_order'),
     ],
@@ -174,15 +174,15 @@ describe('an approval', () => {
   });
 
   test.each<[what: string, given: Given, decision: object]>([
-    ['by a click', {}, refused('signature_needed')],
+    ['is refused for a click', {}, refused('signature_needed')],
     [
-      'by a signature that counts',
+      'counts with a valid signature',
       { click: { signed: SIGNATURE }, isSigned: true },
       event('approved', { validApprovers: ['U0BOB'] }),
     ],
-    ['by a signature that doesn’t', { click: { signed: SIGNATURE } }, refused('stand_in_not_needed')],
+    ['fails with an invalid signature', { click: { signed: SIGNATURE } }, refused('stand_in_not_needed')],
     [
-      'again, after the earlier signature stopped counting',
+      'counts again after the earlier signature became invalid',
       {
         click: { signed: SIGNATURE },
         isSigned: true,
@@ -198,12 +198,12 @@ describe('an approval', () => {
 
   test.each<[what: string, given: Given, decision: object]>([
     [
-      'another statement',
+      'a changed statement',
       { order: { statementHash: 'f'.repeat(64) } },
       event('stopped', { summary: { code: 'statement_changed' } }),
     ],
     [
-      'no account',
+      'an unlinked account',
       preconditions({ isLinked: false }),
       event('stopped', { summary: { code: 'account_gone' } }),
     ],
@@ -218,40 +218,40 @@ describe('an approval', () => {
       refused('membership_unknown', { userId: 'U0ALICE' }),
     ],
     [
-      'an earlier order that may still do it',
+      'an earlier order that may still succeed',
       preconditions({ earlierFindings: [{ orderId: 'o1', name: 'cafe.rest', outcome: 'open' }] }),
       refused('earlier_order'),
     ],
     [
-      'an earlier order that has done it',
+      'an earlier order that succeeded',
       preconditions({ earlierFindings: [{ orderId: 'o1', name: 'cafe.rest', outcome: 'done' }] }),
       event('stopped', { itemNumbers: [1], doneByOrderId: 'o1' }),
     ],
-  ])('of an order with %s', (_, given, decision) => {
+  ])('of an order with %s is refused or stops it', (_, given, decision) => {
     expect(decideApproval(newApproval(given))).toMatchObject(decision);
     const stranger = newApproval({ ...given, click: { userId: 'U0NINA' } });
-    expect(decideApproval(stranger), 'said only to those who may approve').toMatchObject(
+    expect(decideApproval(stranger), 'result for a person who can’t approve').toMatchObject(
       refused('not_an_approver'),
     );
   });
 
   test.each<[what: string, given: Given, decision: object]>([
-    ['is looked up', {}, { needs: 'impact' }],
+    ['not looked up, needs a lookup', {}, { needs: 'impact' }],
     [
-      'is not looked up for a click that doesn’t count',
+      'not looked up, is refused first if it can’t count',
       { click: { userId: 'U0NINA' } },
       refused('not_an_approver'),
     ],
-    ['has changed', { click: { impact: 'changed' } }, refused('impact_changed')],
-    ['is not known', { click: { impact: 'unknown' } }, event('approved', { isImpactUnknown: true })],
-    ['is as shown', { click: { impact: 'known' } }, event('approved', { isImpactUnknown: false })],
+    ['changed, is refused', { click: { impact: 'changed' } }, refused('impact_changed')],
+    ['unknown, counts', { click: { impact: 'unknown' } }, event('approved', { isImpactUnknown: true })],
+    ['as shown, counts', { click: { impact: 'known' } }, event('approved', { isImpactUnknown: false })],
     [
-      'was shown before an incident',
+      'as shown, is refused while an incident is open',
       { click: { impact: 'known' }, ...openIncident() },
       refused('incident_open'),
     ],
     [
-      'was unknown to an earlier approver',
+      'as shown, drops an earlier approval from before a warning',
       {
         click: { impact: 'known' },
         warnedAt: hoursLater(0.7),
@@ -260,7 +260,7 @@ describe('an approval', () => {
       event('approved', { validApprovers: ['U0BOB'], progress: { isApproved: false } }),
     ],
     [
-      'was unknown to the approver before, who approves again',
+      'as shown, can be given again after a warning',
       {
         click: { impact: 'known' },
         warnedAt: hoursLater(0.7),
@@ -268,25 +268,25 @@ describe('an approval', () => {
       },
       event('approved', { isRenewed: true }),
     ],
-  ])('of a risky task whose impact %s', (_, given, decision) => {
+  ])('of a risky task, with its impact %s', (_, given, decision) => {
     expect(decideApproval(newApproval(withDemand({ ...RISKY, ...given })))).toMatchObject(decision);
   });
 
   test.each<[what: string, given: Given, decision: object]>([
     [
-      'shows it first',
+      'is refused until the incident is shown',
       openIncident(),
       refused('incident_open', { incidents: [{ id: 'i1', changeCount: 1 }] }),
     ],
-    ['counts once it was shown', openIncident(['U0BOB', AT_CLICK]), event('approved')],
-    ['was clicked before it was shown', openIncident(['U0BOB', NOW]), refused('incident_open')],
+    ['counts once the incident was shown', openIncident(['U0BOB', AT_CLICK]), event('approved')],
+    ['is refused if clicked before it was shown', openIncident(['U0BOB', NOW]), refused('incident_open')],
     [
-      'shows it to nobody else',
+      'doesn’t show the incident to a person who can’t approve',
       { ...openIncident(), click: { userId: 'U0NINA' } },
       refused('not_an_approver'),
     ],
     [
-      'drops approvals given before it was shown',
+      'drops approvals given before the incident was shown',
       {
         ...openIncident(['U0BOB', AT_CLICK], ['U0CAROL', AT_CLICK]),
         order: { requirements: TWO_APPROVERS, approvals: [approvedBy('U0CAROL')] },
@@ -299,29 +299,29 @@ describe('an approval', () => {
 });
 
 test.each<[what: string, given: Given, isKept: boolean]>([
-  ['unsigned, and clicked again without a signature', { requirements: { requirements: SIGNED } }, true],
+  ['stays if it is unsigned and the click is too', { requirements: { requirements: SIGNED } }, true],
   [
-    'unsigned, and signed now',
+    'is dropped if it is unsigned and now signed',
     { requirements: { requirements: SIGNED }, click: { signed: SIGNATURE } },
     false,
   ],
-  ['of an order without signatures', { click: { signed: SIGNATURE } }, true],
+  ['stays if the order needs no signatures', { click: { signed: SIGNATURE } }, true],
   [
-    'with a valid signature',
+    'stays if its signature is valid',
     { requirements: { requirements: SIGNED }, click: { signed: SIGNATURE }, signers: new Set(['U0BOB']) },
     true,
   ],
-])('an earlier approval %s: %j', (_what, given, isKept) => {
+])('an earlier approval by the same person %s', (_what, given, isKept) => {
   const approvals = [approvedBy('U0CAROL'), approvedBy('U0BOB')];
   expect(dropStaleApproval(newApproval(given), approvals)).toEqual(
     isKept ? approvals : approvals.slice(0, 1),
   );
 });
 
-test('an excess is agreed to by admins who saw all of it, and by no requester', () => {
+test('only admins who saw the whole excess and didn’t request the order agree to it', () => {
   const { order } = newApproval();
-  const saw = (userId: string) => approvedBy(userId, { agreedExcess: OVER });
-  const approvals = [saw('U0ADA'), approvedBy('U0CAROL'), saw('U0ALICE'), saw('U0NINA')];
+  const agreedBy = (userId: string) => approvedBy(userId, { agreedExcess: OVER });
+  const approvals = [agreedBy('U0ADA'), approvedBy('U0CAROL'), agreedBy('U0ALICE'), agreedBy('U0NINA')];
   const consent = (exceeded: BudgetUse['exceeded']) => {
     const budgets = { price: undefined, exceeded, reservation: undefined };
     return findExcessConsent(order, budgets, new Set(['U0ADA', 'U0CAROL', 'U0ALICE']), approvals);
@@ -330,7 +330,7 @@ test('an excess is agreed to by admins who saw all of it, and by no requester', 
   expect(consent([])).toMatchObject({ admins: [], unawareAdmins: [] });
 });
 
-test('a person decides by the order’s requirements, or those of the settings', () => {
+test('approvers come from the order’s requirements, or else from the settings', () => {
   const settings = newTeamSettings({ approvalsRequired: 2 });
   const { order } = newApproval();
   const free = { ...TWO, outcome: 'free', list: [] } as const;
@@ -358,27 +358,27 @@ describe('a resumption', () => {
     );
 
   test.each<[what: string, given: Given, decision: object]>([
-    ['of an order that isn’t paused', { order: { state: 'PENDING' } }, refused('not_paused')],
-    ['by an approver', {}, event('resumed', { by: 'U0BOB' })],
-    ['by another person', { click: { userId: 'U0NINA' } }, refused('not_an_approver', { action: 'resume' })],
+    ['is refused if the order isn’t paused', { order: { state: 'PENDING' } }, refused('not_paused')],
+    ['by an approver counts', {}, event('resumed', { by: 'U0BOB' })],
+    ['needs an approver', { click: { userId: 'U0NINA' } }, refused('not_an_approver', { action: 'resume' })],
     [
-      'by the requester, after an approver',
+      'by the requester counts after an approval',
       { click: { userId: 'U0ALICE' }, order: { approvals: [approvedBy('U0BOB')] } },
       event('resumed', { by: 'U0ALICE', validApprovers: ['U0BOB'] }),
     ],
-    ['by the requester alone', { click: { userId: 'U0ALICE' } }, refused('approvals_missing')],
+    ['by the requester alone is refused', { click: { userId: 'U0ALICE' } }, refused('approvals_missing')],
     [
-      'by the first of two approvers',
+      'by the first of two approvers only approves',
       { order: { requirements: TWO_APPROVERS } },
       event('approved', { isRenewed: false }),
     ],
     [
-      'over a budget',
+      'over a budget is refused',
       { ...OVER_BUDGET, order: { approvals: [approvedBy('U0BOB')] } },
       refused('over_budget'),
     ],
     [
-      'over a budget with an admin’s consent',
+      'over a budget counts with an admin’s consent',
       {
         ...OVER_BUDGET,
         click: { ...ADA, agreedExcess: OVER },
@@ -387,10 +387,10 @@ describe('a resumption', () => {
       },
       event('resumed', { by: 'U0ADA' }),
     ],
-    ['while an incident is open', openIncident(), refused('incident_open')],
-    ['of a risky task runs no lookup', RISKY, event('resumed')],
+    ['is refused while an incident is open', openIncident(), refused('incident_open')],
+    ['of a risky task doesn’t look up the impact', RISKY, event('resumed')],
     [
-      'without the account',
+      'stops the order if the account is unlinked',
       preconditions({ isLinked: false }),
       event('stopped', { summary: { code: 'account_gone' } }),
     ],
@@ -404,7 +404,7 @@ describe('an approval with break glass', () => {
     isAdmin: true,
     approvers: { people: ['U0BOB', 'U0ADA', 'U0ALICE'], unreadableGroups: [] },
   };
-  const alone = (given: Given) =>
+  const breakGlass = (given: Given) =>
     decideEmergencyApproval(
       newApproval(
         withDemand({
@@ -418,39 +418,39 @@ describe('an approval with break glass', () => {
 
   test.each<[what: string, given: Given, decision: object]>([
     [
-      'by an admin',
+      'by an admin counts',
       {},
       event('emergency_approved', { by: 'U0ADA', approvers: ['U0BOB'], isImpactUnknown: false }),
     ],
-    ['by nobody else', { emergency: { ...EMERGENCY, isAdmin: false } }, refused('not_an_admin')],
-    ['without what was read of the admin', { emergency: undefined }, refused('not_an_admin')],
-    ['of an order that waits for nobody', { order: { state: 'DENIED' } }, refused('wrong_state')],
-    ['of what the admin asked for', { click: { userId: 'U0ALICE' } }, refused('emergency_on_own_order')],
+    ['needs an admin', { emergency: { ...EMERGENCY, isAdmin: false } }, refused('not_an_admin')],
+    ['is refused if the admin’s rights weren’t loaded', { emergency: undefined }, refused('not_an_admin')],
+    ['of an order that isn’t pending is refused', { order: { state: 'DENIED' } }, refused('wrong_state')],
+    ['by the requester is refused', { click: { userId: 'U0ALICE' } }, refused('emergency_on_own_order')],
     [
-      'that no rule allows',
+      'is refused if no rule allows it',
       { order: { requirements: newDemand(['cafe.rest']) } },
       refused('break_glass_not_allowed'),
     ],
-    ['without a reason', { click: { reason: ' ' } }, refused('reason_missing')],
+    ['without a reason is refused', { click: { reason: ' ' } }, refused('reason_missing')],
     [
-      'over a budget that the card did not show',
+      'over a budget that the card didn’t show is refused',
       { ...OVER_BUDGET, admins: new Set(['U0ADA']) },
       refused('excess_not_shown'),
     ],
     [
-      'over a budget that the card showed',
+      'over a budget that the card showed counts',
       { ...OVER_BUDGET, admins: new Set(['U0ADA']), click: { agreedExcess: OVER } },
       event('emergency_approved', { exceeded: OVER }),
     ],
     [
-      'without the account',
+      'stops the order if the account is unlinked',
       preconditions({ isLinked: false }),
       event('stopped', { summary: { code: 'account_gone' } }),
     ],
-    ['looks up the impact', { order: RISKY.order }, { needs: 'impact' }],
-    ['while an incident is open', openIncident(), refused('incident_open')],
+    ['of a risky task looks up the impact', { order: RISKY.order }, { needs: 'impact' }],
+    ['is refused while an incident is open', openIncident(), refused('incident_open')],
   ])('%s', (_, given, decision) => {
-    expect(alone(given)).toMatchObject(decision);
+    expect(breakGlass(given)).toMatchObject(decision);
   });
 });
 

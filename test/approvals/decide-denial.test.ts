@@ -6,10 +6,10 @@ import { type Given, newApproval, requiring, ruled } from './decision-sample.ts'
 const REFUSED = { ...newDemand(['cafe.rest']), outcome: 'refuse', list: [] } as const;
 
 test.each<[what: string, userId: string, given: Given, decision: object]>([
-  ['an approver', 'U0BOB', {}, { event: { type: 'denied', progress: { isApproved: true } } }],
-  ['somebody else', 'U0NINA', {}, { refusal: { code: 'not_an_approver', action: 'deny' } }],
+  ['an approver can deny', 'U0BOB', {}, { event: { type: 'denied', progress: { isApproved: true } } }],
+  ['another person can’t deny', 'U0NINA', {}, { refusal: { code: 'not_an_approver', action: 'deny' } }],
   [
-    'an approver by a rule',
+    'a rule’s approver can deny',
     'U0CAROL',
     { order: { requirements: ruled('U0CAROL') } },
     {
@@ -17,23 +17,23 @@ test.each<[what: string, userId: string, given: Given, decision: object]>([
     },
   ],
   [
-    'the requester, who is an approver',
+    'a requester who is an approver can deny',
     'U0ALICE',
     { order: { requirements: requiring(newDemand(['cafe.rest']), { approvers: ['U0ALICE'] }) } },
     { event: { type: 'denied', progress: { isApproved: false } } },
   ],
   [
-    'an approver whose signature would be needed to approve',
+    'an approver can deny without the signature needed to approve',
     'U0BOB',
     { order: { requirements: requiring(newDemand(['cafe.rest']), { signed: true }) } },
     { event: { type: 'denied', progress: { isApproved: false } } },
   ],
   [
-    'an approver of an order that a rule refuses now',
+    'an approver can deny an order that a rule now refuses',
     'U0BOB',
     { requirements: { requirements: REFUSED } },
     { event: { type: 'denied', progress: undefined } },
   ],
-])('%s denies', (_, userId, given, decision) => {
+])('%s', (_, userId, given, decision) => {
   expect(decideDenial(newApproval(given), userId, 'no')).toMatchObject(decision);
 });

@@ -5,11 +5,11 @@ import type { OrderLogEntry } from '../../src/orders/order-events.ts';
 import { hoursLater, newDemand, START } from '../orders/sample.ts';
 import { approvedBy, type Given, newApproval, OVER, requiring, ruled } from './decision-sample.ts';
 
-/* Whether a scheduled order is sent when its time has come. */
+/* Whether a scheduled order is sent at its time. */
 
 const TIME = hoursLater(10);
 
-const calculateCost = (minor: number) => ({
+const newCost = (minor: number) => ({
   names: [
     {
       name: 'cafe.rest',
@@ -20,21 +20,21 @@ const calculateCost = (minor: number) => ({
   ...{ unknown: 0, mayCostMore: false, days: ['2026-01-01'], sources: [] },
 });
 
-const approved = (price: ReturnType<typeof calculateCost> | undefined): OrderLogEntry => ({
+const approved = (price: ReturnType<typeof newCost> | undefined): OrderLogEntry => ({
   ...{ kind: 'approved', actor: 'U0BOB', at: START, state: 'APPROVED', version: 2 },
   ...{ validCount: 1, lapsed: [], required: 1, statement: '' },
   ...(price === undefined ? {} : { price }),
 });
 
-/** Alice's renewal at its time, as Bob approved it, with what a test changes. */
+/** Alice's renewal at its time, approved by Bob, with the given changes. */
 function recheck({
   impact = 'none',
   ...given
 }: Given & Partial<Pick<RecheckContext, 'impact'>> = {}): RecheckContext {
   const { click: _, ...context } = newApproval({
     now: TIME,
-    history: [approved(calculateCost(1_800))],
-    budgets: { price: calculateCost(1_800), exceeded: [], reservation: undefined },
+    history: [approved(newCost(1_800))],
+    budgets: { price: newCost(1_800), exceeded: [], reservation: undefined },
     ...given,
     order: { state: 'APPROVED', sendAfter: TIME, approvals: [approvedBy('U0BOB')], ...given.order },
   });
@@ -42,7 +42,7 @@ function recheck({
 }
 
 const INCIDENT = { incidents: [], informedSince: new Map() };
-const free = { ...newDemand(['cafe.rest']), outcome: 'free', list: [] } as const;
+const FREE = { ...newDemand(['cafe.rest']), outcome: 'free', list: [] } as const;
 const GONE = {
   people: {
     people: { groups: new Map(), membership: new Map([['U0BOB', 'left']] as const), standIns: new Map() },
@@ -51,7 +51,7 @@ const GONE = {
   },
 };
 
-describe('it is sent', () => {
+describe('a scheduled order is sent', () => {
   test.each<[what: string, given: Parameters<typeof recheck>[0]]>([
     ['when nothing changed', {}],
     ['an hour late', { now: hoursLater(11) }],
@@ -60,28 +60,28 @@ describe('it is sent', () => {
       { history: [approved(undefined)], budgets: { price: undefined, exceeded: [], reservation: undefined } },
     ],
     [
-      'at the price of its last approval, whatever was logged later',
-      { history: [approved(calculateCost(1_800)), { ...approved(undefined), kind: 'reminded' }] },
+      'at the price of its last approval, despite later log entries',
+      { history: [approved(newCost(1_800)), { ...approved(undefined), kind: 'reminded' }] },
     ],
-    ['when what couldn’t be seen is unchanged', { impact: 'unknown' }],
+    ['when its impact is unknown', { impact: 'unknown' }],
     [
       'when an admin agreed to the same excess',
       {
-        budgets: { price: calculateCost(1_800), exceeded: [...OVER], reservation: undefined },
+        budgets: { price: newCost(1_800), exceeded: [...OVER], reservation: undefined },
         admins: new Set(['U0BOB']),
         order: { approvals: [approvedBy('U0BOB', { agreedExcess: [...OVER] })] },
       },
     ],
     [
-      'without approvals where none is needed',
+      'without approvals if none is needed',
       {
-        requirements: { requirements: free },
+        requirements: { requirements: FREE },
         order: { approvals: [] },
-        budgets: { price: calculateCost(9), exceeded: [], reservation: undefined },
+        budgets: { price: newCost(9), exceeded: [], reservation: undefined },
       },
     ],
     [
-      'when one admin approved it and the rule still allows that',
+      'when approved with break glass, which the rule still allows',
       {
         requirements: { requirements: ruled('U0NINA') },
         admins: new Set(['U0ADA']),
@@ -93,39 +93,39 @@ describe('it is sent', () => {
   });
 });
 
-describe('it needs approval again', () => {
+describe('a scheduled order needs approval again', () => {
   test.each<[what: string, given: Parameters<typeof recheck>[0], reasons: readonly string[]]>([
-    ['more than an hour late', { now: new Date(hoursLater(11).getTime() + 1) }, ['late']],
+    ['when more than an hour late', { now: new Date(hoursLater(11).getTime() + 1) }, ['late']],
     [
-      'at another price',
-      { budgets: { price: calculateCost(1_801), exceeded: [], reservation: undefined } },
+      'when its price changed',
+      { budgets: { price: newCost(1_801), exceeded: [], reservation: undefined } },
       ['price'],
     ],
     [
-      'at a price that is no longer known',
+      'when its price is no longer known',
       { budgets: { price: undefined, exceeded: [], reservation: undefined } },
       ['price'],
     ],
     [
-      'over a budget',
-      { budgets: { price: calculateCost(1_800), exceeded: [...OVER], reservation: undefined } },
+      'when it exceeds a budget',
+      { budgets: { price: newCost(1_800), exceeded: [...OVER], reservation: undefined } },
       ['budget'],
     ],
-    ['with another impact', { impact: 'changed' }, ['impact']],
-    ['with a finding since its approval', { warnedAt: hoursLater(2) }, ['impact']],
-    ['with an open incident', { incidents: INCIDENT }, ['incident']],
+    ['when its impact changed', { impact: 'changed' }, ['impact']],
+    ['after a finding since its approval', { warnedAt: hoursLater(2) }, ['impact']],
+    ['while an incident is open', { incidents: INCIDENT }, ['incident']],
     ['when its approver left', GONE, ['approvals']],
     [
-      'when it needs more',
+      'when it needs more approvals',
       {
         requirements: { requirements: requiring(newDemand(['cafe.rest']), { needed: 2 }), isStricter: true },
       },
       ['requirements'],
     ],
-    ['when it was free and no longer is', { order: { approvals: [] } }, ['requirements']],
+    ['when it is no longer free', { order: { approvals: [] } }, ['requirements']],
     [
-      'late, although it is free',
-      { now: hoursLater(12), requirements: { requirements: free }, order: { approvals: [] } },
+      'when late, although it is free',
+      { now: hoursLater(12), requirements: { requirements: FREE }, order: { approvals: [] } },
       ['late'],
     ],
     [
@@ -138,7 +138,7 @@ describe('it needs approval again', () => {
       ['approvals'],
     ],
     [
-      'when its admin no longer is one',
+      'when its break-glass admin is no longer one',
       {
         requirements: { requirements: ruled('U0NINA') },
         order: { emergencyApprovedBy: 'U0ADA', approvals: [approvedBy('U0ADA')] },
@@ -160,9 +160,9 @@ describe('it needs approval again', () => {
   });
 });
 
-test('it is cancelled where the policy refuses it by then', () => {
+test('a scheduled order is stopped if the policy now refuses it', () => {
   const refusedBy = [{ kind: 'rule', version: 2, index: 0, name: 'no renewals' }] as const;
-  const requirements = { ...free, outcome: 'refuse' as const, refusedBy };
+  const requirements = { ...FREE, outcome: 'refuse' as const, refusedBy };
   expect(decideRecheck(recheck({ requirements: { requirements } }))).toEqual({
     kind: 'changed',
     event: { type: 'stopped', summary: { code: 'policy_refuses', rules: refusedBy } },
@@ -172,7 +172,7 @@ test('it is cancelled where the policy refuses it by then', () => {
 test.each([
   ['an approver', { unconfirmed: new Set(['U0BOB']) }],
   ['a group', { unreadableGroups: ['S0LEADS'] }],
-])('it waits while Slack cannot look up %s, but not for an hour', (_what, unclear) => {
+])('a scheduled order waits while Slack doesn’t return %s, but no longer than an hour', (_what, unclear) => {
   const people = { ...GONE.people, people: { ...GONE.people.people, membership: new Map() }, ...unclear };
   expect(decideRecheck(recheck({ people }))).toEqual({
     kind: 'unclear',

@@ -9,7 +9,7 @@ import { ALICE, atOnce, gate, HOUR_MS, type Rig, startRig, until } from '../orde
 import { saidOf } from '../orders/sample.ts';
 import { fails } from '../orders/scripted-service.ts';
 
-/* Approvals, denials and other events of a pending order: many at once, late, and without a valid reason. */
+/* Approvals, denials and cancellations of pending orders: concurrent, late and invalid. */
 
 let rig: Rig;
 beforeAll(async () => {
@@ -18,11 +18,11 @@ beforeAll(async () => {
 beforeEach(() => rig.reset());
 afterAll(() => rig.end());
 
-const renewal = () => rig.ask('renew', { names: ['cafe.rest'], period: 2 });
-const refusal = (outcome: ChangeOutcome) => (outcome.ok ? 'it was done' : refusalText(outcome.refusal));
-const done = (outcomes: readonly ChangeOutcome[]) => outcomes.filter(({ ok }) => ok).length;
+const requestRenewal = () => rig.ask('renew', { names: ['cafe.rest'], period: 2 });
+const textOf = (outcome: ChangeOutcome) => (outcome.ok ? 'it was done' : refusalText(outcome.refusal));
+const countAccepted = (outcomes: readonly ChangeOutcome[]) => outcomes.filter(({ ok }) => ok).length;
 
-async function unknownRenewal() {
+async function requestUnknownRenewal() {
   rig.service.answer = async () => {
     throw fails('unknown_outcome');
   };
@@ -31,23 +31,23 @@ async function unknownRenewal() {
   return rig.read(id);
 }
 
-async function nothingSent(orderId: string): Promise<void> {
+async function expectNothingSent(orderId: string): Promise<void> {
   await rig.runDue();
   expect(rig.service.timesSent(orderId), 'requests to the service').toBe(0);
 }
 
 describe('approving', () => {
-  test('of 20 concurrent approvals one sends the order, once', async () => {
+  test('only one of 20 concurrent approvals counts, and the order is sent once', async () => {
     const approvers = Array.from({ length: 20 }, (_, index) => `U0BOSS${index}`);
     rig.setTeam({ approvers });
-    const order = await renewal();
+    const order = await requestRenewal();
     const outcomes = await Promise.all(approvers.map((userId) => approveOrder(rig.orders, order.id, userId)));
-    expect(done(outcomes)).toBe(1);
+    expect(countAccepted(outcomes)).toBe(1);
     for (const outcome of outcomes.filter(({ ok }) => !ok))
-      expect(refusal(outcome)).toMatch(/already approved/);
+      expect(textOf(outcome)).toMatch(/already approved/);
     expect(await rig.isDue(order.id)).toBe(true);
 
-    // As if 20 replicas found it at once.
+    // 20 replicas find it at once.
     await atOnce(20, () => rig.startProcess().execute(order.id));
     expect(rig.service.timesSent(order.id)).toBe(1);
     expect(await rig.story(order.id)).toEqual([
@@ -62,13 +62,13 @@ describe('approving', () => {
 
   test('the approval of a removed approver is dropped at the last click', async () => {
     rig.setTeam({ approvalsRequired: 2 });
-    const order = await renewal();
+    const order = await requestRenewal();
     await approveOrder(rig.orders, order.id, 'U0DORA');
     rig.groups.set('S0LEADS', []);
     await approveOrder(rig.orders, order.id, 'U0BOB');
-    expect((await rig.read(order.id)).state, 'Dora’s counted though she left').toBe('PENDING');
-    expect(refusal(await approveOrder(rig.orders, order.id, 'U0DORA'))).toMatch(/Only approvers/);
-    await nothingSent(order.id);
+    expect((await rig.read(order.id)).state, 'with the approval of a removed approver').toBe('PENDING');
+    expect(textOf(await approveOrder(rig.orders, order.id, 'U0DORA'))).toMatch(/Only approvers/);
+    await expectNothingSent(order.id);
     await approveOrder(rig.orders, order.id, 'U0CAROL');
     await rig.runDue();
     expect(rig.service.timesSent(order.id)).toBe(1);
@@ -78,14 +78,14 @@ describe('approving', () => {
 describe('people who have left', () => {
   test('while Slack doesn’t return an earlier approver, the last approval is refused', async () => {
     rig.setTeam({ approvalsRequired: 2 });
-    const order = await renewal();
+    const order = await requestRenewal();
     await approveOrder(rig.orders, order.id, 'U0CAROL');
     const before = await rig.read(order.id);
     rig.absent.set('U0CAROL', 'unknown');
-    expect(refusal(await approveOrder(rig.orders, order.id, 'U0BOB'))).toMatch(
+    expect(textOf(await approveOrder(rig.orders, order.id, 'U0BOB'))).toMatch(
       /can’t confirm right now that <@U0CAROL> is still a member. Try again in a minute/,
     );
-    expect(await rig.read(order.id), 'nothing is dropped for it').toEqual(before);
+    expect(await rig.read(order.id), 'after the refusal').toEqual(before);
     rig.absent.clear();
     expect((await approveOrder(rig.orders, order.id, 'U0BOB')).ok).toBe(true);
     expect((await rig.read(order.id)).state).toBe('APPROVED');
@@ -94,7 +94,7 @@ describe('people who have left', () => {
   test.each(['approve', 'deny', 'settle'] as const)(
     'a person that Slack doesn’t return can’t %s',
     async (decision) => {
-      const order = decision === 'settle' ? await unknownRenewal() : await renewal();
+      const order = decision === 'settle' ? await requestUnknownRenewal() : await requestRenewal();
       rig.absent.set('U0BOB', 'unknown');
       const outcome =
         decision === 'settle'
@@ -102,30 +102,31 @@ describe('people who have left', () => {
           : decision === 'deny'
             ? await denyOrder(rig.orders, order.id, 'U0BOB', undefined)
             : await approveOrder(rig.orders, order.id, 'U0BOB');
-      expect(refusal(outcome)).toMatch(
+      expect(textOf(outcome)).toMatch(
         /can’t confirm right now that you’re still a member. Try again in a minute/,
       );
       expect(await rig.read(order.id)).toEqual(order);
     },
   );
 
-  test('their requests are stopped at the approval, before anything is sent', async () => {
-    const order = await renewal();
+  test('the order of a requester who has left fails at the approval, before anything is sent', async () => {
+    const order = await requestRenewal();
     rig.absent.set('U0ALICE', 'left');
-    expect(refusal(await approveOrder(rig.orders, order.id, 'U0EVE')), 'by an approver alone').toMatch(
-      /Only approvers/,
-    );
+    expect(
+      textOf(await approveOrder(rig.orders, order.id, 'U0EVE')),
+      'for a person who isn’t an approver',
+    ).toMatch(/Only approvers/);
     await approveOrder(rig.orders, order.id, 'U0BOB');
     const { state, items } = await rig.read(order.id);
     expect(state).toBe('FAILED');
     expect(saidOf(items[0])).toMatch(/no longer a full member.*nothing was sent/);
-    await nothingSent(order.id);
+    await expectNothingSent(order.id);
   });
 
-  test('while Slack doesn’t return the requester, nothing is approved and nothing is stopped', async () => {
-    const order = await renewal();
+  test('while Slack doesn’t return the requester, approvals are refused and the order is unchanged', async () => {
+    const order = await requestRenewal();
     rig.absent.set('U0ALICE', 'unknown');
-    expect(refusal(await approveOrder(rig.orders, order.id, 'U0BOB'))).toMatch(
+    expect(textOf(await approveOrder(rig.orders, order.id, 'U0BOB'))).toMatch(
       /can’t confirm right now that <@U0ALICE> is still a member/,
     );
     expect(await rig.read(order.id)).toEqual(order);
@@ -135,13 +136,13 @@ describe('people who have left', () => {
 });
 
 describe('concurrent decisions', () => {
-  /** Each has read the pending order before another decision is saved. */
+  /** Each decision has read the pending order before another one is saved. */
   test.each([
     ['approved', 'APPROVED'],
     ['denied', 'DENIED'],
     ['cancelled', 'CANCELLED'],
-  ] as const)('the first saved one counts, and the others learn which it was: %s', async (first, state) => {
-    const order = await renewal();
+  ] as const)('only the first saved one counts, and the others are refused: %s', async (first, state) => {
+    const order = await requestRenewal();
     const waiting = new Map<string, () => void>();
     rig.setBeforeCommit(async ({ log }) => {
       const { opened, open } = gate();
@@ -153,33 +154,33 @@ describe('concurrent decisions', () => {
       denied: denyOrder(rig.orders, order.id, 'U0CAROL', undefined),
       cancelled: cancelOrder(rig.orders, order.id, 'U0ALICE'),
     };
-    await until('all three are about to be kept', () => waiting.size === 3);
+    await until('all three decisions are about to be saved', () => waiting.size === 3);
     waiting.get(first)?.();
     expect((await decisions[first]).ok).toBe(true);
     for (const open of waiting.values()) open();
     const outcomes = await Promise.all(Object.values(decisions));
-    expect(done(outcomes), 'decisions that went through').toBe(1);
-    for (const outcome of outcomes) if (!outcome.ok) expect(refusal(outcome)).toMatch(/because the order /);
+    expect(countAccepted(outcomes), 'accepted decisions').toBe(1);
+    for (const outcome of outcomes) if (!outcome.ok) expect(textOf(outcome)).toMatch(/because the order /);
     expect((await rig.read(order.id)).state).toBe(state);
     expect(await rig.story(order.id)).toHaveLength(2);
-    expect(await rig.isDue(order.id), 'to be carried out').toBe(state === 'APPROVED');
+    expect(await rig.isDue(order.id), 'is due').toBe(state === 'APPROVED');
   });
 
   test('only the requester cancels an order, and only an approver denies it', async () => {
-    const order = await renewal();
-    expect(refusal(await cancelOrder(rig.orders, order.id, 'U0BOB'))).toMatch(/Only the requester/);
-    expect(refusal(await denyOrder(rig.orders, order.id, 'U0EVE', undefined))).toMatch(/Only approvers/);
+    const order = await requestRenewal();
+    expect(textOf(await cancelOrder(rig.orders, order.id, 'U0BOB'))).toMatch(/Only the requester/);
+    expect(textOf(await denyOrder(rig.orders, order.id, 'U0EVE', undefined))).toMatch(/Only approvers/);
     expect(await rig.read(order.id)).toEqual(order);
     await denyOrder(rig.orders, order.id, 'U0BOB', 'too dear');
     const [, entry] = await rig.orders.store.loadHistory(order.id, 'system');
     expect(entry).toMatchObject({ kind: 'denied', actor: 'U0BOB', reason: 'too dear' });
-    await nothingSent(order.id);
+    await expectNothingSent(order.id);
   });
 });
 
 describe('when an order is no longer valid', () => {
   test('it fails at the click, before anything is sent', async () => {
-    const order = await renewal();
+    const order = await requestRenewal();
     rig.accounts.clear();
     await approveOrder(rig.orders, order.id, 'U0BOB');
     const failed = await rig.read(order.id);
@@ -189,57 +190,57 @@ describe('when an order is no longer valid', () => {
       items: [{ state: 'FAILED', attempts: 0 }],
     });
     expect(saidOf(failed.items[0])).toMatch(/no longer linked, so nothing was sent/);
-    await nothingSent(order.id);
+    await expectNothingSent(order.id);
   });
 
-  test('it also fails after the click, while nothing is sent', async () => {
+  test('it also fails after the click, before anything is sent', async () => {
     const order = await rig.approvedRenewal('cafe.rest');
     rig.accounts.clear();
-    await nothingSent(order.id);
+    await expectNothingSent(order.id);
     expect((await rig.read(order.id)).state).toBe('FAILED');
   });
 
-  test('it fails when another login replaced the account’s', async () => {
-    const order = await renewal();
+  test('it fails if another account replaced its account', async () => {
+    const order = await requestRenewal();
     rig.accounts.clear();
     rig.accounts.set('account-other', { ...ALICE, id: 'account-other', login: 'frontdesk' });
     await approveOrder(rig.orders, order.id, 'U0BOB');
     expect((await rig.read(order.id)).state).toBe('FAILED');
-    await nothingSent(order.id);
+    await expectNothingSent(order.id);
   });
 
   test('a person who can’t approve can’t make it fail', async () => {
-    const order = await renewal();
+    const order = await requestRenewal();
     rig.accounts.clear();
-    expect(refusal(await approveOrder(rig.orders, order.id, 'U0EVE'))).toMatch(/Only approvers/);
+    expect(textOf(await approveOrder(rig.orders, order.id, 'U0EVE'))).toMatch(/Only approvers/);
     expect(await rig.read(order.id)).toEqual(order);
   });
 });
 
-describe('time', () => {
-  test('an order expires at its time, not before, and once', async () => {
-    const order = await renewal();
+describe('deadlines', () => {
+  test('expire an order once, and not before its time', async () => {
+    const order = await requestRenewal();
     expect(order.expiresAt).toEqual(new Date(rig.now.getTime() + 72 * HOUR_MS));
     rig.pass(72 * HOUR_MS - 1);
     expect((await rig.main.expire(order.id)).ok).toBe(false);
     rig.pass(1);
-    expect(refusal(await approveOrder(rig.orders, order.id, 'U0BOB'))).toMatch(/has expired/);
-    expect(done(await atOnce(5, () => rig.main.expire(order.id)))).toBe(1);
+    expect(textOf(await approveOrder(rig.orders, order.id, 'U0BOB'))).toMatch(/has expired/);
+    expect(countAccepted(await atOnce(5, () => rig.main.expire(order.id)))).toBe(1);
     expect(await rig.read(order.id)).toMatchObject({ state: 'EXPIRED', closedAt: rig.now });
-    expect(refusal(await approveOrder(rig.orders, order.id, 'U0BOB'))).toMatch(/expired/);
-    await nothingSent(order.id);
+    expect(textOf(await approveOrder(rig.orders, order.id, 'U0BOB'))).toMatch(/expired/);
+    await expectNothingSent(order.id);
   });
 
-  test('an approval in the last millisecond counts', async () => {
-    const order = await renewal();
+  test('let an approval in the last millisecond count', async () => {
+    const order = await requestRenewal();
     rig.pass(72 * HOUR_MS - 1);
     expect((await approveOrder(rig.orders, order.id, 'U0BOB')).ok).toBe(true);
     rig.pass(HOUR_MS);
-    expect((await rig.main.expire(order.id)).ok, 'it ran out though it was approved').toBe(false);
+    expect((await rig.main.expire(order.id)).ok, 'expired although approved').toBe(false);
   });
 
-  test('the times are stored with the order', async () => {
-    const order = await renewal();
+  test('are stored with the order and used for its reminder, escalation and expiry', async () => {
+    const order = await requestRenewal();
     expect(await rig.due(order.id)).toEqual({ work: order.remindAt, notifications: rig.now });
     rig.pass(4 * HOUR_MS);
     await rig.runDue();
@@ -254,8 +255,8 @@ describe('time', () => {
     expect((await rig.read(order.id)).state).toBe('EXPIRED');
   });
 
-  test('are noticed once by concurrent processes', async () => {
-    const order = await renewal();
+  test('take effect once with concurrent processes', async () => {
+    const order = await requestRenewal();
     rig.pass(4 * HOUR_MS);
     await rig.recover();
     rig.pass(68 * HOUR_MS);

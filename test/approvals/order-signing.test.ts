@@ -10,7 +10,7 @@ import { NO_POLICY } from '../support/nothing-known.ts';
 import { newTeamSettings } from '../support/settings.ts';
 import { newLog, newNonce, newSigner, rootsOf, VERIFIER } from './signing/sample.ts';
 
-/* Without a charter, the approvers in the environment sign renewals: here Bob, whose key Anna has vouched for. */
+/* Without a charter, the environment's approvers sign renewals: here Bob, whose key Anna vouched for. */
 
 const [anna, bob] = [newSigner('U0ANNA'), newSigner('U0BOB')];
 const KEYS = newLog([anna, bob], [[anna, bob]]);
@@ -22,14 +22,14 @@ const ROWS: SigningRows = {
   standIns: new Map(),
 };
 
-interface World {
+interface Given {
   readonly settings?: Partial<TeamSettings>;
   readonly memberships?: Readonly<Record<string, Membership>>;
   readonly rows?: Partial<SigningRows>;
 }
 
 function signingOf(
-  { settings = {}, memberships = {}, rows = {} }: World = {},
+  { settings = {}, memberships = {}, rows = {} }: Given = {},
   trust = true,
   onRead = () => 0,
 ) {
@@ -58,16 +58,16 @@ const signed: Order = { ...unsigned, approvals: [signature] };
 const clicked: Order = { ...unsigned, approvals: [click] };
 const REFUSING = { version: 1, rules: [rule({ decision: 'refuse' })] };
 
-const obstacleTo = async (order: Order, world: World, now: Partial<SigningRows> = {}) => {
-  const guard = await signingOf(world).loadGuard(order);
+const findObstacle = async (order: Order, given: Given, now: Partial<SigningRows> = {}) => {
+  const guard = await signingOf(given).loadGuard(order);
   if (guard === undefined || guard === 'no_signatures') return guard ?? 'later';
-  return guard.verify({ ...ROWS, ...world.rows, ...now, order });
+  return guard.verify({ ...ROWS, ...given.rows, ...now, order });
 };
 const differences = (...all: readonly string[]) => ({ kind: 'not_signed', differences: all });
 
-test.each<[string, Order, World, unknown]>([
+test.each<[string, Order, Given, unknown]>([
   ['is sent with Bob’s signature', signed, {}, undefined],
-  ['isn’t sent with a click', clicked, {}, differences('unsigned')],
+  ['isn’t sent with only a click', clicked, {}, differences('unsigned')],
   ['isn’t sent without approvals', unsigned, {}, differences('count')],
   ['isn’t sent after Bob has left', signed, { memberships: { U0BOB: 'left' } }, differences('key')],
   ['waits while Slack doesn’t return Bob', signed, { memberships: { U0BOB: 'unknown' } }, 'later'],
@@ -86,21 +86,21 @@ test.each<[string, Order, World, unknown]>([
     { rows: { policy: REFUSING, log: { keys: { ...KEYS, isComplete: false }, charters: [] } } },
     differences('refused'),
   ],
-])('an order that Bob has to sign %s', async (_, order, world, expected) => {
-  expect(await obstacleTo(order, world)).toEqual(expected);
+])('an order that Bob has to sign %s', async (_, order, given, expected) => {
+  expect(await findObstacle(order, given)).toEqual(expected);
 });
 
-test('an order is checked again if the policy changed since', async () => {
-  expect(await obstacleTo(signed, {}, { policy: REFUSING })).toEqual({ kind: 'changed' });
+test('an order is checked again if the policy has changed', async () => {
+  expect(await findObstacle(signed, {}, { policy: REFUSING })).toEqual({ kind: 'changed' });
 });
 
-test('without keys, only orders without signed requirements are sent', async () => {
+test('without keys, only orders that need no signatures are sent', async () => {
   const { loadGuard } = signingOf({}, false);
   expect(await loadGuard(unsigned)).toBe('no_signatures');
   const { list, ...requirements } = newDemand(['cafe.rest']);
   const needsSignature = { ...requirements, list: list.map((each) => ({ ...each, signed: true })) };
   const guard = await loadGuard({ ...signed, requirements: needsSignature });
-  if (guard === undefined || guard === 'no_signatures') throw new Error('it would be sent');
+  if (guard === undefined || guard === 'no_signatures') throw new Error('expected a guard');
   expect(await guard.verify({ ...ROWS, order: signed })).toEqual(differences('no_keys'));
 });
 
@@ -116,11 +116,11 @@ test.each([
   expect([...signers]).toEqual(expected.map(() => 'U0BOB'));
 });
 
-test('a stand-in ends at its time', async () => {
-  const ends = (hours: number) => ({ userId: 'U0EVE', until: hoursLater(hours) });
+test('a stand-in ends at the end time', async () => {
+  const untilHours = (hours: number) => ({ userId: 'U0EVE', until: hoursLater(hours) });
   const standIns = new Map([
-    ['U0BOB', ends(0)],
-    ['U0CAROL', ends(1)],
+    ['U0BOB', untilHours(0)],
+    ['U0CAROL', untilHours(1)],
   ]);
   const { current } = signingOf({ rows: { standIns } }).standIns;
   expect([...(await current(START)).keys()]).toEqual(['U0CAROL']);

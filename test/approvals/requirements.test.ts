@@ -18,7 +18,7 @@ const POLICY = await NO_POLICY.policy.current();
 const SIGNED = { rules: [rule({ signed: true })] };
 
 /** The policy while no charter is valid. */
-const lapsed = (needed: number, ...tasks: readonly string[]) => ({
+const withInvalidCharter = (needed: number, ...tasks: readonly string[]) => ({
   charterProblem: {
     problem: 'rows_differ' as const,
     environment: { approvers: ['U0ENV'], silent: [], needed, tasks },
@@ -49,7 +49,7 @@ test.each<[OrderTaskName, isHeld: boolean, rules: readonly string[]]>([
   ['renew', false, []],
   ['renew', true, ['mandate']],
   ['mandate', false, ['mandate']],
-])('where nothing else needs approval, a %s (held: %s) needs %j', async (task, isHeld, rules) => {
+])('without rules or approval tasks, a %s (held: %s) needs %j', async (task, isHeld, rules) => {
   const { requirements } = await evaluate(task, {}, {}, isHeld);
   expect(requirements.list.map((each) => each.rule.kind)).toEqual(rules);
 });
@@ -57,12 +57,12 @@ test.each<[OrderTaskName, isHeld: boolean, rules: readonly string[]]>([
 test.each([
   [[], true],
   [['U0CHEF'], false],
-])('a mandate is escalated to %j, or else to admins', async (escalateTo, escalateToAdmins) => {
+])('a mandate is escalated to %j, and to admins: %s', async (escalateTo, escalateToAdmins) => {
   const { requirements } = await evaluate('mandate', {}, { approvalEscalateTo: escalateTo });
   expect(requirements).toMatchObject({ escalateTo, escalateToAdmins });
 });
 
-test('only a mandate is never approved by its requester', () => {
+test('self-approval is never allowed for mandates', () => {
   const settings = newTeamSettings({ allowSelfApproval: true });
   expect(getTaskSettings({ task: 'mandate' }, settings).allowSelfApproval).toBe(false);
   expect(getTaskSettings({ task: 'renew' }, settings).allowSelfApproval).toBe(true);
@@ -70,11 +70,11 @@ test('only a mandate is never approved by its requester', () => {
 
 describe('while no charter is valid', () => {
   test.each<[what: string, tasks: readonly string[], Partial<EffectivePolicy>, needs: readonly string[]]>([
-    ['a listed task that a signature covers', ['renew'], SIGNED, ['1 of U0CFO', '2 of U0ENV']],
-    ['another task that a signature covers', [], SIGNED, ['1 of U0CFO']],
-    ['another task', [], {}, ['1 of U0ENV']],
-  ])('%s needs its rule and the environment’s approvers', async (_, tasks, policy, needs) => {
-    const { requirements } = await evaluate('renew', { ...policy, ...lapsed(2, ...tasks) });
+    ['a listed task with a signed rule', ['renew'], SIGNED, ['1 of U0CFO', '2 of U0ENV']],
+    ['another task with a signed rule', [], SIGNED, ['1 of U0CFO']],
+    ['another task without a rule', [], {}, ['1 of U0ENV']],
+  ])('%s needs the approvers of its rule or the environment', async (_, tasks, policy, needs) => {
+    const { requirements } = await evaluate('renew', { ...policy, ...withInvalidCharter(2, ...tasks) });
     expect(requirements.list.every(({ signed }) => signed)).toBe(true);
     expect(requirements.list.map(({ needed, approvers }) => `${needed} of ${approvers}`)).toEqual(needs);
   });
@@ -82,17 +82,17 @@ describe('while no charter is valid', () => {
   test.each([
     [['renew'], 2],
     [[], 1],
-  ])('and %j need approval, a protected change needs %i', (tasks, needed) => {
-    const policy = { ...POLICY, ...lapsed(2, ...tasks) };
+  ])('and the approval tasks are %j, a protected change needs %i', (tasks, needed) => {
+    const policy = { ...POLICY, ...withInvalidCharter(2, ...tasks) };
     expect(buildEnvironmentRequirement(policy, names)?.needed).toBe(needed);
   });
 });
 
 test.each<[what: string, Partial<EffectivePolicy>, isStricter: boolean]>([
-  ['the same', {}, false],
-  ['a signature', SIGNED, true],
-  ['a refusal', { rules: [rule({ decision: 'refuse' })] }, true],
-])('an order is evaluated again: %s', async (_, policy, isStricter) => {
+  ['the same policy needs no more', {}, false],
+  ['a signed rule needs more', SIGNED, true],
+  ['a refusing rule needs more', { rules: [rule({ decision: 'refuse' })] }, true],
+])('an order evaluated again with %s', async (_, policy, isStricter) => {
   const sources = sourcesOf(policy, { approvalTasks: ['renew'] });
   expect(await loadCurrentEvaluation(sources, newOrder(names))).toMatchObject({ isStricter });
 });

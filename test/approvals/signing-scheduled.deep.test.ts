@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { HOUR_MS } from '../orders/rig.ts';
 import { SIGNED_RULE, type SigningRig, startSigningRig } from './signing-rig.ts';
 
-/* Signatures of an order with a chosen time. */
+/* Signatures of a scheduled order. */
 
 let s: SigningRig;
 beforeAll(async () => {
@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => s.rig.end());
 
-test('signatures from before an order needed approval again don’t count, although they are still rows', async () => {
+test('signatures from before an order was reopened don’t count, even if their rows are restored', async () => {
   const { bob, carol, dora } = s.people;
   const { id } = await s.rig.ask(
     'renew',

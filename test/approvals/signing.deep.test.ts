@@ -6,7 +6,7 @@ import { DONE, fails } from '../orders/scripted-service.ts';
 import { newSigner, type Signer, vouching } from './signing/sample.ts';
 import { SIGNED_RULE, type SigningRig, startSigningRig } from './signing-rig.ts';
 
-/* If a rule requires signatures, nothing is sent without them. */
+/* If a rule requires signatures, orders aren't sent without them. */
 
 let s: SigningRig;
 beforeAll(async () => {
@@ -23,14 +23,14 @@ const newName = () => {
   count += 1;
   return `name-${count}.rest`;
 };
-const sent = () => s.rig.service.received.length;
+const countSent = () => s.rig.service.received.length;
 
 test('an order signed by two people is sent', async () => {
   const order = await s.signedOrder(newName());
   expect(order.state).toBe('APPROVED');
   await s.execute(order.id);
   expect(await s.rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
-  expect(sent()).toBe(1);
+  expect(countSent()).toBe(1);
   const approved = (await s.rig.store.loadHistory(order.id, 'system')).filter(
     ({ kind }) => kind === 'approved',
   );
@@ -68,65 +68,65 @@ test('a revoked key stops an order that isn’t sent yet', async () => {
     s.rig.now,
   );
   await s.execute(order.id);
-  expect(sent()).toBe(0);
+  expect(countSent()).toBe(0);
   expect(await s.rig.read(order.id)).toMatchObject({
     state: 'FAILED',
     items: [{ sentAt: undefined, result: { summary: { code: 'not_signed', differs: ['key'] } } }],
   });
-  // With another key that was vouched for, she signs again.
+  // Carol signs again with another key that was vouched for.
   await s.keys.vouch('U0CAROL', vouching(dora, second), s.rig.now);
   s.people.carol = second;
   const next = await s.signedOrder(newName());
   await s.execute(next.id);
-  expect(sent()).toBe(1);
+  expect(countSent()).toBe(1);
 });
 
-test('the signature of a person who left a minute ago doesn’t count', async () => {
+test('the signature of a person who has left doesn’t count', async () => {
   const order = await s.signedOrder(newName());
   s.rig.absent.set('U0BOB', 'left');
   await s.execute(order.id);
-  expect(sent()).toBe(0);
+  expect(countSent()).toBe(0);
   expect((await s.rig.read(order.id)).state).toBe('FAILED');
   s.rig.absent.clear();
 });
 
-test('while Slack doesn’t return a signer, it waits', async () => {
+test('an order waits while Slack doesn’t return a signer', async () => {
   const order = await s.signedOrder(newName());
   s.rig.absent.set('U0BOB', 'unknown');
   await s.execute(order.id);
-  expect(sent()).toBe(0);
+  expect(countSent()).toBe(0);
   expect((await s.rig.read(order.id)).state).toBe('APPROVED');
   s.rig.absent.clear();
   await s.execute(order.id);
-  expect(sent()).toBe(1);
+  expect(countSent()).toBe(1);
 });
 
-test('a repeated request is checked again', async () => {
+test('signatures are checked again before a retry', async () => {
   const order = await s.signedOrder(newName());
   s.rig.service.answer = async () => {
     throw fails('busy', { retryAfterMs: MINUTE_MS, httpStatus: 429 });
   };
   await s.execute(order.id);
-  expect(sent()).toBe(1);
+  expect(countSent()).toBe(1);
   await s.rig.sql(`DELETE FROM approvals WHERE order_id = $1 AND user_id = 'U0BOB'`, order.id);
   s.rig.pass(MINUTE_MS);
   await s.execute(order.id);
-  expect(sent(), 'the first one alone').toBe(1);
+  expect(countSent(), 'only the first request').toBe(1);
   expect(await s.rig.read(order.id)).toMatchObject({
     items: [{ result: { summary: { code: 'not_signed', differs: ['count'] } } }],
   });
   s.rig.service.answer = async () => DONE;
 });
 
-test('a paused bulk order only continues with new signatures', async () => {
+test('a paused bulk order continues only with new signatures', async () => {
   const rows = Array.from({ length: 60 }, (_, n) => {
     const name = newName();
     return { name, input: { names: [name], period: 1 }, secret: undefined, n };
   });
   const bulk = { rows: rows.map(({ n: _, ...row }) => row), findings: [], skipped: 0 };
-  const asked = await s.rig.request('renew', {}, { bulk });
-  if (asked.kind !== 'accepted') throw new Error(asked.kind);
-  const { id } = asked.order;
+  const requested = await s.rig.request('renew', {}, { bulk });
+  if (requested.kind !== 'accepted') throw new Error(requested.kind);
+  const { id } = requested.order;
   await confirmOrder(s.rig.orders, id, 'U0ALICE');
   await s.sign(id, s.people.bob, s.people.carol);
   s.rig.service.answer = async () => {
@@ -135,26 +135,26 @@ test('a paused bulk order only continues with new signatures', async () => {
   await s.execute(id);
   expect((await s.rig.read(id)).bulk?.pause).toBeDefined();
   s.rig.service.answer = async () => DONE;
-  const sentBefore = sent();
-  // Neither the requester nor an approver resumes it with a click.
+  const sentBefore = countSent();
+  // Neither the requester nor an approver can resume it with a click.
   for (const userId of ['U0ALICE', 'U0BOB'])
     expect(await resumeOrder(s.rig.orders, id, userId)).toMatchObject({
       refusal: { code: 'signature_needed' },
     });
   const resume = async (signer: Signer) =>
     resumeOrder(s.rig.orders, id, signer.owner, await s.signature(id, signer));
-  // One new signature doesn't count twice, and those from before the pause only count for what was sent then.
+  // Signatures from before the pause only count for what was sent then, so two new ones are needed.
   expect(await resume(s.people.bob)).toMatchObject({ ok: true });
   expect((await s.rig.read(id)).bulk?.pause).toBeDefined();
   expect(await resume(s.people.carol)).toMatchObject({ ok: true });
   await s.execute(id);
   const after = await s.rig.read(id);
   expect(after.bulk?.pause).toBeUndefined();
-  expect(sent() - sentBefore).toBe(after.items.filter(({ state }) => state === 'SUCCEEDED').length);
-  expect(sent() - sentBefore).toBeGreaterThan(40);
+  expect(countSent() - sentBefore).toBe(after.items.filter(({ state }) => state === 'SUCCEEDED').length);
+  expect(countSent() - sentBefore).toBeGreaterThan(40);
 });
 
-test('break glass doesn’t work', async () => {
+test('break glass isn’t allowed for an order that needs signatures', async () => {
   const order = await s.askFor(newName());
   const deps = { ...s.rig.orders, isAdmin: async () => true };
   expect(await approveInEmergency(deps, order.id, 'U0EVE', 'it burns')).toMatchObject({

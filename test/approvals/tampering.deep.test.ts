@@ -5,7 +5,7 @@ import { Secret } from '../../src/service/secret.ts';
 import { ALICE, acceptedOf, MINUTE_MS, type Rig, startRig } from '../orders/rig.ts';
 import { DONE, fails } from '../orders/scripted-service.ts';
 
-/* An attacker changes the rows of an approved order: nothing is sent. */
+/* If an attacker changes the rows of an approved order, nothing is sent. */
 
 let rig: Rig;
 beforeAll(async () => {
@@ -22,10 +22,10 @@ const TRANSFER = {
   nameServers: ['ns1.example.com', 'ns2.example.net'],
 };
 
-const asked = () => rig.ask('transfer', TRANSFER, { secret: new Secret('auth code') });
+const requestTransfer = () => rig.ask('transfer', TRANSFER, { secret: new Secret('auth code') });
 
-async function approved(): Promise<Order> {
-  const order = await asked();
+async function requestApprovedTransfer(): Promise<Order> {
+  const order = await requestTransfer();
   await approveOrder(rig.orders, order.id, 'U0BOB');
   return order;
 }
@@ -48,8 +48,8 @@ const CHANGES: readonly [what: string, parts: readonly string[], sql: string][] 
   ['the account', ['account'], `UPDATE orders SET account_id = 'account-eve' WHERE id = $1`],
   ['the login', ['account'], `UPDATE orders SET account_login = 'eve' WHERE id = $1`],
   ['the context', ['account'], `UPDATE orders SET context = 1 WHERE id = $1`],
-  ['how it signs in', [], `UPDATE orders SET account_method = 'two_factor' WHERE id = $1`],
-  ['whose account it is', [], `UPDATE orders SET uses_team_account = true WHERE id = $1`],
+  ['the account’s sign-in method', [], `UPDATE orders SET account_method = 'two_factor' WHERE id = $1`],
+  ['the account’s owner', [], `UPDATE orders SET uses_team_account = true WHERE id = $1`],
   [
     'the item’s own input',
     [],
@@ -62,18 +62,18 @@ const CHANGES: readonly [what: string, parts: readonly string[], sql: string][] 
     ['secret'],
     `UPDATE orders SET sealed_input = set_byte(sealed_input, 20, get_byte(sealed_input, 20) # 1) WHERE id = $1`,
   ],
-  ['nothing left of it', ['secret'], `UPDATE orders SET sealed_input = NULL WHERE id = $1`],
+  ['a removed secret', ['secret'], `UPDATE orders SET sealed_input = NULL WHERE id = $1`],
   ['the hash', ['hash'], `UPDATE orders SET statement_hash = repeat('0', 64) WHERE id = $1`],
   [
-    'another item',
+    'an added item',
     ['names'],
     `INSERT INTO order_items (order_id, n, name, client_tid, state) VALUES ($1, 2, 'bar.rest', 'more', 'WAITING')`,
   ],
 ];
 
-test.each(CHANGES)('%s: after its approval', async (_what, parts, sql) => {
+test.each(CHANGES)('an order changed after its approval isn’t sent: %s', async (_what, parts, sql) => {
   rig.accounts.set('account-eve', { ...ALICE, id: 'account-eve', login: 'eve' });
-  const order = await approved();
+  const order = await requestApprovedTransfer();
   await change(sql, order.id);
   await rig.runDue();
   expect(rig.service.received).toEqual([]);
@@ -82,13 +82,13 @@ test.each(CHANGES)('%s: after its approval', async (_what, parts, sql) => {
   expect(after.items[0]?.result?.summary).toEqual({ code: 'statement_changed', parts });
 });
 
-// Sealed values and the account are checked when it is sent.
-const SEEN_AT_APPROVAL = CHANGES.filter(
-  ([what]) => !['the encrypted secret', 'nothing left of it', 'the account'].includes(what),
+// Sealed values and the account are only checked before sending.
+const EARLY_CHANGES = CHANGES.filter(
+  ([what]) => !['the encrypted secret', 'a removed secret', 'the account'].includes(what),
 );
 
-test.each(SEEN_AT_APPROVAL)('%s: before its approval', async (_what, parts, sql) => {
-  const order = await asked();
+test.each(EARLY_CHANGES)('an order changed before its approval fails: %s', async (_what, parts, sql) => {
+  const order = await requestTransfer();
   await change(sql, order.id);
   await approveOrder(rig.orders, order.id, 'U0BOB');
   const after = await rig.read(order.id);
@@ -96,25 +96,25 @@ test.each(SEEN_AT_APPROVAL)('%s: before its approval', async (_what, parts, sql)
   expect(after.items[0]?.result?.summary).toEqual({ code: 'statement_changed', parts });
 });
 
-test.each(CHANGES)('%s: before a request is repeated', async (_what, parts, sql) => {
+test.each(CHANGES)('an order changed before a retry isn’t sent again: %s', async (_what, parts, sql) => {
   rig.accounts.set('account-eve', { ...ALICE, id: 'account-eve', login: 'eve' });
   rig.service.answer = async () => {
     throw fails('busy', { retryAfterMs: MINUTE_MS, httpStatus: 429 });
   };
-  const order = await approved();
+  const order = await requestApprovedTransfer();
   await rig.runDue();
   expect(rig.service.received).toHaveLength(1);
   await change(sql, order.id);
   rig.service.answer = async () => DONE;
   rig.pass(MINUTE_MS);
   await rig.runDue();
-  expect(rig.service.received, 'the first one alone').toHaveLength(1);
+  expect(rig.service.received, 'only the first request').toHaveLength(1);
   const after = await rig.read(order.id);
   expect(after.state).toBe('FAILED');
   expect(after.items[0]?.result?.summary).toEqual({ code: 'statement_changed', parts });
 });
 
-test('right before a request is sent, when its worker has claimed the order', async () => {
+test('an order isn’t sent after a change between its claim and its request', async () => {
   const order = await rig.approvedRenewal('cafe.rest');
   rig.service.prepare = async () => {
     await change(`UPDATE orders SET input = jsonb_set(input, '{period}', '9') WHERE id = $1`, order.id);
@@ -127,7 +127,7 @@ test('right before a request is sent, when its worker has claimed the order', as
   });
 });
 
-test('of several names the sent ones stay unchanged', async () => {
+test('a change while names are sent fails only the unsent ones', async () => {
   const names = Array.from({ length: 8 }, (_, index) => `n${index + 1}.rest`);
   const order = await rig.approvedRenewal(...names);
   let changed: Promise<void> | undefined;
@@ -144,20 +144,20 @@ test('of several names the sent ones stay unchanged', async () => {
   for (const item of items) expect(item.state).toBe(sent.has(item.ctid) ? 'SUCCEEDED' : 'FAILED');
 });
 
-test('the database refuses to change the hash', async () => {
-  const order = await asked();
+test('the database refuses to change the statement’s hash', async () => {
+  const order = await requestTransfer();
   await expect(
     rig.sql(`UPDATE orders SET statement_hash = repeat('0', 64) WHERE id = $1`, order.id),
   ).rejects.toThrow(/never changes/);
 });
 
 test('an unchanged order is sent', async () => {
-  const order = await approved();
+  const order = await requestApprovedTransfer();
   await rig.runDue();
   expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
 });
 
-test('a request without a statement is refused', async () => {
+test('a transfer without its secret is refused', async () => {
   const outcome = await rig.request('transfer', TRANSFER);
   expect(outcome).toMatchObject({ kind: 'unsupported' });
   expect(() => acceptedOf(outcome)).toThrow();

@@ -19,21 +19,21 @@ const LINE: Line = {
   target: { of: 'ratio', kind: 'at least', value: 0.5 },
 };
 
-test('a ratio is taken within each round, and its median counts', () => {
+test('a ratio is computed for each round, and its median is compared with the target', () => {
   expect(targetFigures(LINE)).toEqual([0.6, 0.4, 0.4]);
   expect(computeSpread(targetFigures(LINE))).toEqual({ median: 0.4, min: 0.4, max: 0.6 });
   expect(isMet(LINE)).toBe(false);
   expect(isMet({ ...LINE, ours: [60, 50, 70] })).toBe(true);
 });
 
-test('a difference, and a figure without a reference, are compared directly', () => {
+test('a difference and a figure without a reference are compared directly', () => {
   const difference = { ...LINE, target: { of: 'difference', kind: 'at most', value: -50 } } as const;
   expect(targetFigures(difference)).toEqual([-40, -60, -75]);
   expect(isMet(difference)).toBe(true);
   const alone = { ...LINE, theirs: [], target: { of: 'ours', kind: 'at most', value: 49 } } as const;
   expect(isMet(alone)).toBe(false);
-  const { target: _, ...told } = LINE;
-  expect(isMet(told)).toBeUndefined();
+  const { target: _, ...withoutTarget } = LINE;
+  expect(isMet(withoutTarget)).toBeUndefined();
 });
 
 test('a quantile is interpolated between its neighbors', () => {
@@ -42,7 +42,7 @@ test('a quantile is interpolated between its neighbors', () => {
   expect(quantile([7], 0.99)).toBe(7);
 });
 
-test('both sides are measured alternately, and neither always comes first', async () => {
+test('both sides are measured alternately and take turns going first', async () => {
   const order: string[] = [];
   const side = (name: string) => async (round: number) => void order.push(`${name}${round}`);
   await measureAlternately(3, side('a'), side('b'));

@@ -36,5 +36,5 @@ test('the peers respond correctly', async () => {
     '',
     '3 names for `x`',
   ]);
-  expect(await peers.ask('responses', responses), 'each is reported once').toEqual({ responses: [] });
+  expect(await peers.ask('responses', responses), 'each response once').toEqual({ responses: [] });
 });

@@ -8,8 +8,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 
 /*
- * A minimal bench run: everything it needs of the bot still exists. One row represents those that need separate
- * processes.
+ * A minimal bench run, which fails if something that the benchmarks use no longer exists. One row stands for
+ * all that need separate processes.
  */
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -27,7 +27,7 @@ const results = z.object({
   ),
 });
 
-test('rows are measured, printed as a table and saved as JSON', { timeout: 90_000 }, async () => {
+test('a bench run measures rows, prints a table and saves JSON', { timeout: 90_000 }, async () => {
   const folder = await mkdtemp(join(tmpdir(), 'domain-steward-bench-smoke-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const json = join(folder, 'results.json');
@@ -47,6 +47,6 @@ test('rows are measured, printed as a table and saved as JSON', { timeout: 90_00
   );
   expect(stdout).toContain(`Node ${process.version}`);
   expect(stdout).toMatch(/^orders +orders approved until settled, one process/m);
-  const kept = results.parse(JSON.parse(await readFile(json, 'utf8')));
-  expect(kept.results.map(({ row }) => row)).toEqual(['orders', 'orders', 'vault']);
+  const saved = results.parse(JSON.parse(await readFile(json, 'utf8')));
+  expect(saved.results.map(({ row }) => row)).toEqual(['orders', 'orders', 'vault']);
 });

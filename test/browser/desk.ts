@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import type { Authenticator } from '../support/authenticator.ts';
 import { addVirtualAuthenticator } from './virtual-authenticator.ts';
 
-/** A person's own browser, with a passkey that always agrees. */
+/** A person's own browser, with a virtual authenticator that approves everything. */
 export class Desk {
   readonly page: Page;
   readonly problems: string[] = [];
@@ -19,21 +19,21 @@ export class Desk {
     page.on('pageerror', (error) => this.problems.push(error.message));
   }
 
-  static async open(browser: Browser, width: number, known?: Authenticator): Promise<Desk> {
+  static async open(browser: Browser, width: number, passkey?: Authenticator): Promise<Desk> {
     const context = await browser.newContext({
       viewport: { width, height: 800 },
       timezoneId: 'Europe/Berlin',
     });
     const page = await context.newPage();
     const { devtools, authenticatorId } = await addVirtualAuthenticator(page);
-    if (known !== undefined)
+    if (passkey !== undefined)
       await devtools.send('WebAuthn.addCredential', {
         authenticatorId,
         credential: {
-          credentialId: Buffer.from(known.credential, 'base64url').toString('base64'),
+          credentialId: Buffer.from(passkey.credential, 'base64url').toString('base64'),
           isResidentCredential: false,
           rpId: 'localhost',
-          privateKey: known.privateKey().toString('base64'),
+          privateKey: passkey.privateKey().toString('base64'),
           signCount: 1,
         },
       });
@@ -44,8 +44,8 @@ export class Desk {
   async press(address: string, button: string, heading: string): Promise<string> {
     await this.page.goto(address);
     await this.expectAccessible();
-    const wide = await this.page.evaluate('document.documentElement.scrollWidth <= window.innerWidth');
-    expect(wide, 'nothing goes out of the window').toBe(true);
+    const fits = await this.page.evaluate('document.documentElement.scrollWidth <= window.innerWidth');
+    expect(fits, 'the page fits the window').toBe(true);
     await this.page.getByRole('button', { name: button }).focus();
     await this.page.keyboard.press('Enter');
     await this.page.getByRole('heading', { name: heading, exact: true }).waitFor({ timeout: 10_000 });
@@ -54,7 +54,7 @@ export class Desk {
   }
 
   async expectAccessible(): Promise<void> {
-    // The page's policy allows only its own scripts, so axe is injected through the devtools.
+    // The page's policy allows only its own scripts, so axe is injected through DevTools.
     const devtools = await this.#context.newCDPSession(this.page);
     await devtools.send('Runtime.evaluate', { expression: axe.source });
     const { result } = await devtools.send('Runtime.evaluate', {

@@ -4,7 +4,7 @@ import { type PageDemo, startPageDemo } from './demo.ts';
 import { Desk } from './desk.ts';
 import { launchBrowser, Window } from './windows.ts';
 
-/* A first visit: the guided path with nothing but its highlights, and the use of the digest at its end. */
+/* The guided paths, followed by clicking only what is highlighted, and a bulk renewal from the digest. */
 
 let browser: Browser;
 let demo: PageDemo;
@@ -23,22 +23,22 @@ afterEach(async () => {
 });
 afterAll(() => browser.close());
 
-/** The only highlighted element, once it has this text. */
-function next(text: string | RegExp) {
+/** The highlighted element with this text. */
+function findNext(text: string | RegExp) {
   return window.page.locator('.next').filter({ hasText: text });
 }
 
 async function clickNext(text: string | RegExp): Promise<void> {
-  await next(text).click();
+  await findNext(text).click();
 }
 
-async function stepIs(title: string): Promise<void> {
+async function waitForStep(title: string): Promise<void> {
   await window.page.locator('[aria-current=step]').filter({ hasText: title }).waitFor();
 }
 
 test('the guided path leads from the first command to the expiry digest', async () => {
   const { page } = window;
-  await stepIs('Link an account');
+  await waitForStep('Link an account');
   await window.checkAccess('the first visit');
   await clickNext('/domain link');
   await clickNext('Send');
@@ -46,17 +46,17 @@ test('the guided path leads from the first command to the expiry digest', async 
   await window.checkAccess('the form to link an account');
   await clickNext('Link');
 
-  await stepIs('Request a renewal');
+  await waitForStep('Request a renewal');
   await clickNext('/domain renew cafe.rest 2');
   await clickNext('Send');
 
-  await stepIs('Approve it');
+  await waitForStep('Approve it');
   const sent = () => demo.service.requestsFor({ task: 'domain.renew', name: 'cafe.rest' });
   expect(sent()).toEqual([]);
-  await next('You are').getByLabel('You are').selectOption('U0BOB');
+  await findNext('You are').getByLabel('You are').selectOption('U0BOB');
   await clickNext(/^Approve$/);
 
-  await stepIs('Read the result');
+  await waitForStep('Read the result');
   await clickNext(/\d+ repl(?:y|ies)/);
   await window
     .message(/The service says/, 'thread')
@@ -65,15 +65,15 @@ test('the guided path leads from the first command to the expiry digest', async 
   expect(sent()).toHaveLength(1);
   await window.checkAccess('a result in its thread');
 
-  await stepIs('See what expires');
+  await waitForStep('See what expires');
   await clickNext('+7 days');
   await clickNext('domain-expiry');
   await window.message(/names? needs? a decision/).waitFor();
   await page.getByText('That’s the whole path.').waitFor();
   await window.checkAccess('the digest');
-  expect(await page.locator('.next').count(), 'nothing is left to click').toBe(0);
+  expect(await page.locator('.next').count(), 'nothing is highlighted any more').toBe(0);
   await page.getByRole('button', { name: 'Next: lose a domain' }).click();
-  await stepIs('Delete a name in use');
+  await waitForStep('Delete a name in use');
 
   await page.getByRole('button', { name: 'Close the guided path' }).click();
   await page.reload();
@@ -81,33 +81,33 @@ test('the guided path leads from the first command to the expiry digest', async 
   expect(await page.getByRole('region', { name: 'Guided path' }).count(), 'it stays closed').toBe(0);
 });
 
-test('the second path leads from a stopped deletion to the alarm of a theft', async () => {
+test('the second path leads from a blocked deletion to a theft alarm', async () => {
   const { page, dialog } = window;
   await window.link('alice, context 4');
   await page.getByLabel('Choose a path').selectOption('Lose a domain');
-  await stepIs('Delete a name in use');
+  await waitForStep('Delete a name in use');
   await clickNext('/domain delete cafe.rest');
   await clickNext('Send');
 
-  await stepIs('See what stops you');
+  await waitForStep('See what stops you');
   await clickNext('Yes, delete it');
   await dialog.getByText(/stop/).first().waitFor();
-  await window.checkAccess('the form that asks for the name again');
+  await window.checkAccess('the form that asks to type the name');
   await dialog.getByRole('button', { name: 'Close' }).first().click();
 
-  await stepIs('Let it be stolen');
+  await waitForStep('Let it be stolen');
   await window.checkAccess('the second path');
   await clickNext('Let cafe.rest be stolen');
   await page.locator('[aria-current=step]').filter({ hasText: 'See the alarm' }).waitFor({ timeout: 60_000 });
   await clickNext('domain-expiry');
   await clickNext(/\d+ repl(?:y|ies)/);
   await window.message(/What not to do/, 'thread').waitFor();
-  await stepIs('See the webhooks');
+  await waitForStep('See the webhooks');
   await clickNext(/^Webhooks/);
   const webhooks = page.getByRole('region', { name: 'Webhooks', exact: true });
   const opened = webhooks.getByRole('group').filter({ hasText: /^incident\.opened.*cafe\.rest/ });
   await opened.waitFor();
-  expect(await opened.count(), 'one theft is one incident').toBe(1);
+  expect(await opened.count(), 'a theft opens one incident').toBe(1);
   await opened.getByText('incident.opened').first().click();
   await webhooks.locator('[open]').getByText('"name": "cafe.rest"').waitFor();
   await window.checkAccess('the webhooks beside the chat');
@@ -122,47 +122,47 @@ test('the second path leads from a stopped deletion to the alarm of a theft', as
 test('the third path leads from a passkey to a signature and a revocation', async () => {
   const { page } = window;
   const desk = await Desk.open(browser, 390);
-  const be = (id: string) => page.getByLabel('You are').selectOption(id);
+  const switchTo = (id: string) => page.getByLabel('You are').selectOption(id);
   /** The address in the newest message with this text. */
-  const linkIn = async (lead: string) => {
+  const linkIn = async (text: string) => {
     // The first link: the key is retired, or revoked as compromised.
-    const link = window.message(lead).last().getByRole('link').first();
+    const link = window.message(text).last().getByRole('link').first();
     return (await link.getAttribute('href')) ?? '';
   };
   await page.getByLabel('Choose a path').selectOption('Sign it');
 
-  await stepIs('Add a passkey');
-  await be('U0BOB');
+  await waitForStep('Add a passkey');
+  await switchTo('U0BOB');
   await clickNext('/domain key');
   await clickNext('Send');
   await clickNext('Add a passkey');
-  await window.checkAccess('the way to a passkey');
+  await window.checkAccess('the message that links to a passkey');
   await desk.press(await linkIn('Add a passkey here'), 'Add this passkey', 'Added');
 
-  await stepIs('Vouch for it');
-  await be('U0ADA');
+  await waitForStep('Vouch for it');
+  await switchTo('U0ADA');
   await clickNext('/domain key');
   await clickNext('Send');
   await clickNext('Vouch for it');
   await clickNext('Use Ada’s passkey');
 
-  await stepIs('Request a renewal');
-  await be('U0CAROL');
+  await waitForStep('Request a renewal');
+  await switchTo('U0CAROL');
   await clickNext('/domain renew menu.example');
   await clickNext('Send');
 
-  await stepIs('Sign it');
+  await waitForStep('Sign it');
   const sent = () => demo.service.requestsFor({ task: 'domain.renew', name: 'menu.example' });
-  await be('U0BOB');
+  await switchTo('U0BOB');
   await clickNext('Sign');
-  const page390 = await desk.press(await linkIn('Review what will be sent'), 'Sign', 'Signed');
-  expect(page390).toContain('Signed');
+  const signingPageText = await desk.press(await linkIn('Review what will be sent'), 'Sign', 'Signed');
+  expect(signingPageText).toContain('Signed');
 
-  await stepIs('See the result');
+  await waitForStep('See the result');
   await clickNext(/\d+ repl(?:y|ies)/);
   expect(sent()).toHaveLength(1);
 
-  await stepIs('Revoke it');
+  await waitForStep('Revoke it');
   await clickNext('/domain key');
   await clickNext('Send');
   await clickNext('Revoke it');
@@ -173,16 +173,16 @@ test('the third path leads from a passkey to a signature and a revocation', asyn
   expect(desk.problems).toEqual([]);
 });
 
-test('the fourth path leads through three weeks in which a mandate renews', async () => {
+test('the fourth path leads through three weeks of renewals by a mandate', async () => {
   const { page } = window;
   await page.getByLabel('Choose a path').selectOption('Go on holiday');
 
-  await stepIs('See the mandate');
+  await waitForStep('See the mandate');
   await page.getByLabel('You are').selectOption('U0CAROL');
   await clickNext('/domain mandates');
   await clickNext('Send');
 
-  await stepIs('Let time pass');
+  await waitForStep('Let time pass');
   await clickNext('Let three weeks pass');
   await page.locator('[aria-current=step]').filter({ hasText: 'Stop one' }).waitFor({ timeout: 90_000 });
   await clickNext('domain-expiry');
@@ -190,7 +190,7 @@ test('the fourth path leads through three weeks in which a mandate renews', asyn
   await day.getByText(/garden\.example: its price is above the maximum.*asks for approval/).waitFor();
   await clickNext(/^Stop$/);
 
-  await stepIs('Let them be renewed');
+  await waitForStep('Let them be renewed');
   await clickNext('Let two days pass');
   await page
     .locator('[aria-current=step]')

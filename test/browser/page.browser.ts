@@ -5,7 +5,7 @@ import { httpApp, type RunningApp } from '../../packages/slack-workspace/test/bo
 import { call } from '../../packages/slack-workspace/test/client.ts';
 import { expectFocus, launchBrowser, Window } from './windows.ts';
 
-/* Only the page, with an app that posts whatever a test needs. */
+/* The page alone, with an app that posts what each test needs. */
 
 const CHANNEL = 'C0DOMAINS';
 let browser: Browser;
@@ -43,7 +43,7 @@ async function post(blocks: object[]): Promise<void> {
   expect(answer).toMatchObject({ ok: true });
 }
 
-test('draws every kind of block, and is accessible in light and dark', async () => {
+test('the page shows every block type and is accessible in light and dark mode', async () => {
   const names = ['b10.rest', 'b9.rest', 'a.rest', 'c.rest', 'd.rest', 'e.rest', 'f.rest'];
   await post([
     { type: 'header', text: plain('All of it') },
@@ -121,11 +121,11 @@ test('draws every kind of block, and is accessible in light and dark', async () 
   await alice.checkAccess('all blocks, dark');
 });
 
-test('a button is pressed by keyboard, and keeps the focus', async () => {
-  const pressed: string[] = [];
+test('a button can be pressed with the keyboard and keeps the focus', async () => {
+  const clickedBy: string[] = [];
   running.app.action('drop', async ({ ack, body }) => {
     await ack();
-    pressed.push(body.user.id);
+    clickedBy.push(body.user.id);
   });
   await post([
     {
@@ -136,8 +136,8 @@ test('a button is pressed by keyboard, and keeps the focus', async () => {
   const button = alice.page.getByRole('button', { name: 'Discard' });
   await button.focus();
   await alice.page.keyboard.press('Enter');
-  await expect.poll(() => pressed).toEqual(['U0ALICE']);
-  await expectFocus(button, 'the focus stays');
+  await expect.poll(() => clickedBy).toEqual(['U0ALICE']);
+  await expectFocus(button, 'the button keeps the focus');
 });
 
 test('the composer completes commands by keyboard and shows their usage', async () => {
@@ -167,7 +167,7 @@ test('the composer completes commands by keyboard and shows their usage', async 
   expect(texts).toEqual(['renew cafe.rest', 'help']);
 });
 
-test('the arrow keys move through messages, and a message’s menu opens a shortcut', async () => {
+test('arrow keys move through messages, and a message’s menu runs a shortcut', async () => {
   const used: string[] = [];
   running.app.shortcut('domain_here', async ({ ack, shortcut }) => {
     await ack();
@@ -179,7 +179,7 @@ test('the arrow keys move through messages, and a message’s menu opens a short
   await alice.page.keyboard.press('ArrowUp');
   await alice.page.keyboard.press('ArrowUp');
   const first = alice.message('first');
-  await expectFocus(first, 'focus');
+  await expectFocus(first, 'the message has the focus');
   await first.getByRole('button', { name: 'More actions' }).press('Enter');
   await expectFocus(alice.page.getByRole('menuitem', { name: 'Domain task…' }), 'the menu has the focus');
   await alice.checkAccess('the menu of a message');
@@ -194,7 +194,7 @@ test('the arrow keys move through messages, and a message’s menu opens a short
   await alice.page.getByRole('alert').getByText('do not work in threads').waitFor();
 });
 
-test('a form keeps typed text while the app changes it, and shows errors at the fields', async () => {
+test('a form keeps typed text when the app updates it, and shows errors at their fields', async () => {
   const input = (name: string, element: object, more: object = {}) => ({
     type: 'input',
     block_id: name,
@@ -226,7 +226,7 @@ test('a form keeps typed text while the app changes it, and shows errors at the 
     ],
   });
   let submitted: unknown;
-  let seenOnChange: unknown;
+  let valuesOnChange: unknown;
   running.app.command('/domain', async ({ ack, command, client }) => {
     await ack();
     await client.views.open({
@@ -237,7 +237,7 @@ test('a form keeps typed text while the app changes it, and shows errors at the 
   running.app.action('kind', async ({ ack, body, client }) => {
     await ack();
     if (!('view' in body) || body.view === undefined) return;
-    seenOnChange = body.view.state.values;
+    valuesOnChange = body.view.state.values;
     await client.views.update({ view_id: body.view.id, view: JSON.parse(JSON.stringify(view(true))) });
   });
   running.app.view('all', async ({ ack, view: { state } }) => {
@@ -257,13 +257,13 @@ test('a form keeps typed text while the app changes it, and shows errors at the 
   await dialog.getByLabel('extra').waitFor();
   await alice.checkAccess('a form with every input');
   expect(await dialog.getByLabel('name', { exact: true }).inputValue()).toBe('bad');
-  expect(seenOnChange, 'the app gets the other typed values').toMatchObject({
+  expect(valuesOnChange, 'the app gets the other fields, too').toMatchObject({
     name: { name: { value: 'bad' } },
   });
 
   await dialog.getByLabel('extra').press('Enter');
   await dialog.getByText('Please complete this required field.').waitFor();
-  await expectFocus(dialog.getByLabel('extra'), 'focus');
+  await expectFocus(dialog.getByLabel('extra'), 'the field has the focus');
   await dialog.getByLabel('extra').fill('7');
   await dialog.getByRole('button', { name: 'Go' }).click();
   await dialog.getByText('Not that one.').waitFor();
@@ -279,17 +279,17 @@ test('a form keeps typed text while the app changes it, and shows errors at the 
     boxes: { boxes: { selected_options: [{ value: 'one' }] } },
     extra: { extra: { value: '7' } },
   });
-  await expectFocus(alice.composer, 'focus comes back to the composer');
+  await expectFocus(alice.composer, 'the focus returns to the composer');
 });
 
-test('one pane at a time on a narrow screen', async () => {
+test('a narrow screen shows one pane at a time', async () => {
   workspace.as('U0BOB').say(CHANNEL, 'hello');
   const { page } = alice;
   await page.setViewportSize({ width: 380, height: 720 });
   await alice.message('hello').waitFor();
   expect(await page.getByRole('navigation').isVisible()).toBe(false);
   const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
-  expect(await page.evaluate(overflow), 'nothing hangs over the edge').toBe(0);
+  expect(await page.evaluate(overflow), 'the page fits the screen').toBe(0);
   await alice.checkAccess('a narrow channel');
   await alice.message('hello').hover();
   await alice.message('hello').getByRole('button', { name: 'Reply in thread' }).click();
@@ -304,7 +304,7 @@ test('one pane at a time on a narrow screen', async () => {
   await page.getByRole('heading', { level: 2, name: '#general' }).waitFor();
 });
 
-test('the address leads to a message and identifies the person', async () => {
+test('the URL selects a message and the person', async () => {
   const { page } = alice;
   const linked = await call(workspace, 'chat.postMessage', { channel: CHANNEL, text: 'linked to' });
   const { ts } = linked;
@@ -320,10 +320,10 @@ test('the address leads to a message and identifies the person', async () => {
   await expect.poll(() => page.url()).toContain('#as=U0BOB');
   await page.goto(String(permalink));
   await expectFocus(alice.message('linked to'), 'the linked message is shown after a reload');
-  expect(await page.getByLabel('You are').inputValue(), 'the window stays the same person').toBe('U0BOB');
+  expect(await page.getByLabel('You are').inputValue(), 'the window keeps its person').toBe('U0BOB');
 });
 
-test('says that the workspace is down, and continues when it is back', async () => {
+test('the page says that the workspace is down, and reconnects when it is back', async () => {
   const port = Number(new URL(workspace.url).port);
   await workspace.close();
   await alice.page.getByRole('alert').getByText('does not answer').waitFor();

@@ -8,7 +8,7 @@ import { openForm, useTestDemo } from '../support/demo.ts';
 import { orderAfter } from '../support/orders.ts';
 import { launchBrowser } from './windows.ts';
 
-/* Signing an order for 2,000 names: the page has all of them, and a filter finds one. */
+/* The signing page of an order for 2,000 names. */
 
 const ROWS = 2_000;
 const root = new Authenticator(PUBLIC);
@@ -24,12 +24,12 @@ beforeAll(async () => {
 });
 afterAll(() => browser?.close());
 
-test('the page shows 2,000 names, unusual ones first, and a filter finds one of them', async () => {
+test('the signing page lists 2,000 names, unusual ones first, and can filter them', async () => {
   const names = Array.from({ length: ROWS }, (_, index) => `name-${index + 1}.rest`);
   for (const name of names) t.service.state.addDomain({ name, context: 4 });
   const form = await openForm(t.workspace, t.alice, '/domain bulk renew');
   const before = t.alice.ephemerals().length;
-  // One of them for a longer period than all others.
+  // One name has a longer period than all others.
   const rows = names.map((name, index) => `${name},${index === 1_233 ? 9 : 1}`);
   await t.alice.submit(form, { file: [t.alice.upload('names.csv', ['name,period', ...rows].join('\n'))] });
   const plan = await t.workspace.waitFor(() => t.alice.ephemerals()[before], {
@@ -39,10 +39,10 @@ test('the page shows 2,000 names, unusual ones first, and a filter finds one of 
   const order = await orderAfter(t.workspace, () => t.alice.click(plan, 'order_confirm'));
   const address = addressIn(await people.told(t.bob, () => t.bob.click(order.card, 'order_sign')));
   const page = await browser.newPage({ viewport: { width: 390, height: 800 } });
-  // Viewing needs no passkey, so the page may have another address.
+  // Viewing needs no passkey, so another origin is fine.
   await page.goto(address.replace(PUBLIC.origin, t.botUrl));
   expect(await page.locator('#rows > li').count()).toBe(ROWS);
-  expect(await page.locator('#rows > li').first().innerText(), 'the outlier stands first').toContain(
+  expect(await page.locator('#rows > li').first().innerText(), 'the outlier comes first').toContain(
     'name-1234.rest',
   );
   expect(await page.locator('main').innerText()).toMatch(/1 name with an unusual period: name-1234\.rest/);
@@ -54,6 +54,6 @@ test('the page shows 2,000 names, unusual ones first, and a filter finds one of 
   expect(await page.locator('#count').innerText()).toBe(`1 of ${ROWS}`);
   await filter.fill('');
   expect(await page.locator('#rows > li:visible').count()).toBe(ROWS);
-  const wide = await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth);
-  expect(wide, 'nothing goes out of the window').toBe(true);
+  const fits = await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth);
+  expect(fits, 'the page fits the window').toBe(true);
 });

@@ -8,8 +8,8 @@ import { Desk } from './desk.ts';
 import { launchBrowser } from './windows.ts';
 
 /*
- * Two people with Chromium's virtual authenticators: an enrollment, a vouching, a signature, a revocation. The root's
- * key is created beforehand, so that the bot starts with its fingerprint; then it is put into her authenticator.
+ * Two people enroll, vouch, sign and revoke with Chromium's virtual authenticators. The root's key is created
+ * first, so that the bot can start with its fingerprint, and then added to Ada's authenticator.
  */
 
 const root = new Authenticator(PUBLIC);
@@ -25,10 +25,10 @@ beforeAll(async () => {
 });
 afterAll(() => browser?.close());
 
-test('a person adds a passkey, is vouched for, signs, and revokes it', async () => {
+test('a person adds a passkey, gets it vouched for, signs with it, and revokes it', async () => {
   const [ada, bob] = [await Desk.open(browser, 1_200, root), await Desk.open(browser, 390)];
-  const own = await bob.press(await people.keyLink(t.bob, 'key_add'), 'Add this passkey', 'Added');
-  const [key = ''] = /SHA256:[A-Za-z0-9_-]{43}/.exec(own) ?? [];
+  const addedText = await bob.press(await people.keyLink(t.bob, 'key_add'), 'Add this passkey', 'Added');
+  const [key = ''] = /SHA256:[A-Za-z0-9_-]{43}/.exec(addedText) ?? [];
   expect(key).not.toBe('');
   await ada.press(await people.keyLink(t.ada, 'key_vouch', key), 'Vouch', 'Vouched');
 
@@ -36,7 +36,7 @@ test('a person adds a passkey, is vouched for, signs, and revokes it', async () 
   const address = addressIn(await people.told(t.bob, () => t.bob.click(order.card, 'order_sign')));
   await bob.page.goto(address);
   expect(await bob.page.locator('main').textContent()).toContain('POST /domain/cafe.rest/_renew');
-  // In the reader's time zone, which is named.
+  // In the reader's time zone, with its offset.
   expect(await bob.page.locator('time').first().innerText()).toMatch(/ GMT\+[12]$/);
   await bob.press(address, 'Sign', 'Signed');
   await order.ends('SUCCEEDED');
@@ -45,7 +45,7 @@ test('a person adds a passkey, is vouched for, signs, and revokes it', async () 
 
   await bob.press(await people.keyLink(t.bob, 'key_revoke', key), 'Revoke', 'Revoked');
   expect(await people.keysOf(t.bob)).toContain('revoked');
-  // A spent link is answered with 410, which browsers log.
-  const wrong = [...ada.problems, ...bob.problems].filter((problem) => !problem.includes('410'));
-  expect(wrong).toEqual([]);
+  // Browsers log the status 410 of a used link.
+  const unexpected = [...ada.problems, ...bob.problems].filter((problem) => !problem.includes('410'));
+  expect(unexpected).toEqual([]);
 });

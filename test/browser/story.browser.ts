@@ -4,11 +4,11 @@ import { CHARGED_TASKS } from '../support/settings.ts';
 import { type PageDemo, startPageDemo } from './demo.ts';
 import { expectFocus, launchBrowser, Window } from './windows.ts';
 
-/* People's actions with the bot, in a real browser. */
+/* People use the bot in a real browser. */
 
 let browser: Browser;
 let demo: PageDemo;
-const open: Window[] = [];
+const openWindows: Window[] = [];
 
 beforeAll(async () => {
   browser = await launchBrowser();
@@ -18,22 +18,22 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   // Windows close first: their requests to a stopped workspace would count as failures.
-  for (const window of open.splice(0)) await window.close();
+  for (const window of openWindows.splice(0)) await window.close();
   await demo.stop();
 });
 afterAll(() => browser.close());
 
-async function windowOf(person: string): Promise<Window> {
+async function openWindow(person: string): Promise<Window> {
   const window = await Window.open(browser, demo.url, person);
-  open.push(window);
+  openWindows.push(window);
   return window;
 }
 
 const renewals = (name: string) => demo.service.requestsFor({ task: 'domain.renew', name });
 
-test('two people in two windows: one requests, the other sees the request arrive and approves', async () => {
-  const alice = await windowOf('U0ALICE');
-  const bob = await windowOf('U0BOB');
+test('one person requests an order, and another sees it arrive in their window and approves it', async () => {
+  const alice = await openWindow('U0ALICE');
+  const bob = await openWindow('U0BOB');
   await bob.goTo('general');
   await alice.link('alice, context 4');
   await alice.type('/domain renew cafe.rest 2 -- client paid');
@@ -63,14 +63,14 @@ test('two people in two windows: one requests, the other sees the request arrive
 });
 
 test('a denial with a reason sends nothing', async () => {
-  const alice = await windowOf('U0ALICE');
-  const bob = await windowOf('U0BOB');
+  const alice = await openWindow('U0ALICE');
+  const bob = await openWindow('U0BOB');
   await alice.link('alice, context 4');
   await alice.type('/domain renew bar.rest');
 
   await bob.message('Renew bar.rest').getByRole('button', { name: /^Deny/ }).click();
   await bob.dialog.getByRole('heading', { name: 'Deny this order' }).waitFor();
-  await bob.checkAccess('the form of a denial');
+  await bob.checkAccess('the denial form');
   await bob.dialog.getByLabel('Reason').fill('We let it go');
   await bob.dialog.getByRole('button', { name: 'Deny' }).click();
   await bob.dialog.waitFor({ state: 'detached' });
@@ -89,8 +89,8 @@ test('a denial with a reason sends nothing', async () => {
   expect(renewals('bar.rest')).toEqual([]);
 });
 
-test('a two-factor account is linked by the shared secret, and shows what it can do', async () => {
-  const alice = await windowOf('U0ALICE');
+test('a two-factor account is linked with its shared secret, but can’t be used for a renewal', async () => {
+  const alice = await openWindow('U0ALICE');
   await alice.type('/domain link');
   const { dialog } = alice;
   await dialog.getByLabel('User name').fill('tina');
@@ -98,7 +98,7 @@ test('a two-factor account is linked by the shared secret, and shows what it can
     .getByLabel('Sign-in method')
     .selectOption({ label: 'User name, password and two-factor token' });
   await dialog.getByLabel(/^Shared secret/).waitFor();
-  expect(await dialog.getByLabel('User name').inputValue(), 'what was typed stays').toBe('tina');
+  expect(await dialog.getByLabel('User name').inputValue(), 'typed values are kept').toBe('tina');
 
   await dialog.getByLabel('Password').fill('wrong');
   await dialog.getByLabel(/^Token/).fill('12');
@@ -120,8 +120,8 @@ test('a two-factor account is linked by the shared secret, and shows what it can
 });
 
 test('a secret is shown once, to its requester', async () => {
-  const alice = await windowOf('U0ALICE');
-  const bob = await windowOf('U0BOB');
+  const alice = await openWindow('U0ALICE');
+  const bob = await openWindow('U0BOB');
   await alice.link('alice, context 4');
   await alice.type('/domain authcode deli.rest');
   const card = alice.message(/Got the auth code for deli\.rest/);
@@ -141,7 +141,7 @@ test('a secret is shown once, to its requester', async () => {
   await alice.checkAccess('a secret in its dialog');
   await alice.page.keyboard.press('Escape');
   await alice.dialog.waitFor({ state: 'detached' });
-  await expectFocus(reveal, 'focus comes back to the button');
+  await expectFocus(reveal, 'the focus returns to the button');
   await reveal.click();
   await alice.page
     .getByText(/Only visible to you/)
@@ -151,9 +151,9 @@ test('a secret is shown once, to its requester', async () => {
   for (const { page } of [alice, bob]) expect(await page.content()).not.toContain(secret);
 });
 
-test('an outage of the service is shown as an unknown outcome, and settled by an approver', async () => {
-  const alice = await windowOf('U0ALICE');
-  const bob = await windowOf('U0BOB');
+test('a service outage leaves an unknown outcome, which an approver settles', async () => {
+  const alice = await openWindow('U0ALICE');
+  const bob = await openWindow('U0BOB');
   await alice.link('alice, context 4');
   demo.service.faults.set({ kind: 'drop_after', match: { task: 'domain.renew' } });
   await alice.type('/domain renew cafe.rest');
@@ -183,8 +183,8 @@ test('an outage of the service is shown as an unknown outcome, and settled by an
   expect(renewals('cafe.rest'), 'sent once').toHaveLength(1);
 });
 
-test('an admin picks approvers, their groups and the channel of the reminders by name', async () => {
-  const ada = await windowOf('U0ADA');
+test('an admin picks approvers, approver groups and the reminder channel by name', async () => {
+  const ada = await openWindow('U0ADA');
   await ada.type('/domain settings');
   const { dialog } = ada;
   const people = dialog.getByRole('group', { name: 'Approvers', exact: true });
@@ -201,8 +201,8 @@ test('an admin picks approvers, their groups and the channel of the reminders by
   await ada.message('Expiry reminders will now be posted here').waitFor();
 });
 
-test('a new person finds the first steps on the app’s first screen, and links an account there', async () => {
-  const carol = await windowOf('U0CAROL');
+test('a new person finds the first steps on the Home tab and links an account there', async () => {
+  const carol = await openWindow('U0CAROL');
   await carol.page.getByRole('button', { name: 'Domain Steward' }).click();
   await carol.page.getByRole('heading', { name: 'First steps' }).waitFor();
   await carol.checkAccess('the first steps');

@@ -1,6 +1,6 @@
 import type { CDPSession, Page } from 'playwright-core';
 
-/** Gives a page an authenticator that always agrees. */
+/** Gives a page a virtual authenticator that approves everything. */
 export async function addVirtualAuthenticator(
   page: Page,
 ): Promise<{ readonly devtools: CDPSession; readonly authenticatorId: string }> {

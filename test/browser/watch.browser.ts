@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type PageDemo, startPageDemo } from './demo.ts';
 import { launchBrowser, Window } from './windows.ts';
 
-/* The demo without a domain service: its guided path with nothing but its highlights. */
+/* The demo without a domain service: its guided path, followed by clicking only what is highlighted. */
 
 let browser: Browser;
 let demo: PageDemo;
@@ -17,31 +17,32 @@ afterAll(async () => {
   await demo.stop();
 });
 
-test('the path leads from two tokens to the first digest', async () => {
+test('the guided path leads from watching names to the first digest', async () => {
   const window = await Window.open(browser, demo.url, 'U0ADA');
   const { page } = window;
   const clickNext = (text: string | RegExp) => page.locator('.next').filter({ hasText: text }).click();
-  const stepIs = (title: string) => page.locator('[aria-current=step]').filter({ hasText: title }).waitFor();
+  const waitForStep = (title: string) =>
+    page.locator('[aria-current=step]').filter({ hasText: title }).waitFor();
 
-  await stepIs('Watch names');
+  await waitForStep('Watch names');
   expect(await page.getByLabel('Choose a path').locator('option').allTextContents()).toEqual(['Just watch']);
   await clickNext('/domain watch cafe.rest');
   await clickNext('Send');
 
-  await stepIs('Get reminders here');
+  await waitForStep('Get reminders here');
   await window.message(/5 names watched/).waitFor();
   await window.message(/olive\.rest.*no transfer lock/s).waitFor();
   await window.message(/pantry\.rest.*DNSSEC is broken/s).waitFor();
   await window.message(/deli\.rest.*certificate has expired/s).waitFor();
-  await window.checkAccess('the first look');
+  await window.checkAccess('the first findings');
   await clickNext('Send reminders here');
 
-  await stepIs('See what to fix');
+  await waitForStep('See what to fix');
   await clickNext('/domain posture');
   await clickNext('Send');
   await window.message(/ of 5 names (?:is|are) fine/).waitFor();
 
-  await stepIs('See what expires');
+  await waitForStep('See what expires');
   await clickNext('+7 days');
   const digest = window.message(/needs? a decision|bar\.rest/).last();
   await digest.waitFor();

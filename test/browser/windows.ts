@@ -20,7 +20,7 @@ export function launchBrowser(): Promise<Browser> {
 
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
-/** Waits until it has the keyboard focus. */
+/** Waits until the element has the keyboard focus. */
 export function expectFocus(locator: Locator, what: string): Promise<void> {
   return expect
     .poll(() => locator.evaluate((element) => element.matches(':focus')), { message: what })
@@ -34,21 +34,21 @@ export class Window {
 
   private constructor(page: Page) {
     this.page = page;
-    const note = (problem: string): void => void this.#problems.push(problem);
+    const record = (problem: string): void => void this.#problems.push(problem);
     page.on('console', (message) => {
-      if (message.type() === 'error' || message.type() === 'warning') note(`console: ${message.text()}`);
+      if (message.type() === 'error' || message.type() === 'warning') record(`console: ${message.text()}`);
     });
-    page.on('pageerror', (error) => note(`error in the page: ${error.stack ?? error.message}`));
+    page.on('pageerror', (error) => record(`error in the page: ${error.stack ?? error.message}`));
     page.on('requestfailed', (request) => {
-      const why = request.failure()?.errorText ?? '';
+      const reason = request.failure()?.errorText ?? '';
       // Navigation aborts running requests.
-      if (why !== 'net::ERR_ABORTED') note(`failed: ${request.url()} ${why}`);
+      if (reason !== 'net::ERR_ABORTED') record(`failed: ${request.url()} ${reason}`);
     });
     page.on('response', (response) => {
-      if (response.status() >= 400) note(`answered ${response.status()}: ${response.url()}`);
+      if (response.status() >= 400) record(`HTTP ${response.status()}: ${response.url()}`);
     });
     page.on('request', (request) => {
-      if (new URL(request.url()).hostname !== '127.0.0.1') note(`left the machine: ${request.url()}`);
+      if (new URL(request.url()).hostname !== '127.0.0.1') record(`external request: ${request.url()}`);
     });
   }
 
@@ -67,7 +67,7 @@ export class Window {
     return window;
   }
 
-  /** The pane of the channel, without thread and requests. */
+  /** The channel's pane, without thread and requests. */
   get channel(): Locator {
     return this.page.locator('.channel');
   }
@@ -100,13 +100,12 @@ export class Window {
     await this.page.getByRole('heading', { level: 2, name: `#${channel}` }).waitFor();
   }
 
-  /** Opens the thread of a message. */
   async openThread(message: Locator): Promise<void> {
     await message.getByRole('button', { name: /repl(y|ies)/ }).click();
     await this.thread.waitFor();
   }
 
-  /** Links an account by the button that fills in the sandbox's values. */
+  /** Links an account with the button that fills in the sandbox's values. */
   async link(account: string): Promise<void> {
     await this.type('/domain link');
     await this.dialog.getByRole('button', { name: account }).click();
@@ -134,6 +133,6 @@ export class Window {
   async close(): Promise<void> {
     const problems = [...this.#problems];
     await this.page.context().close();
-    expect(problems, 'what went wrong in the window').toEqual([]);
+    expect(problems, 'errors in the window').toEqual([]);
   }
 }

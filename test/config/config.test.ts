@@ -15,7 +15,7 @@ import {
 } from '../../src/config/environment.ts';
 
 const key = randomBytes(32).toString('base64');
-const least = {
+const BASE = {
   SLACK_BOT_TOKEN: 'xoxb-canary-bot',
   SLACK_SIGNING_SECRET: 'canary-signing-secret',
   SERVICE_JSON_URL: 'https://service.example/v1/',
@@ -23,23 +23,23 @@ const least = {
   APPROVERS: 'U0BOB, S0APPROVERS',
 };
 
-/** Its example has a command that generates one. */
+/** Needed because its example in .env.example is a command that generates one. */
 const webhookSecret = { WEBHOOK_SECRET: `whsec_${randomBytes(24).toString('base64')}` };
 
-/** Parameters of an address that would be ignored. */
+/** URL parameters that the database connection would ignore. */
 const UNSUPPORTED_PARAMETERS = [
   ...['schema=bot', 'sslmode=require&schema=bot', 'options=-csearch_path%3Dbot', 'pgbouncer=true'],
   ...['connection_limit=1', 'statement_timeout=9', 'unheard=of', '#fragment'],
 ];
 
-function problemsOf(env: Record<string, string>): string {
+function getProblems(env: Record<string, string>): string {
   try {
     readConfig(env);
   } catch (error) {
     if (error instanceof ConfigError) return error.message;
     throw error;
   }
-  throw new Error('these settings were taken');
+  throw new Error('the settings were accepted');
 }
 
 describe('the settings', () => {
@@ -48,56 +48,56 @@ describe('the settings', () => {
     [{ PORT: '8080', METRICS_PORT: '8080' }, false],
     [{ PORT: '8080', METRICS_PORT: '08080' }, false],
     [{ PORT: '8080', METRICS_PORT: '3000' }, true],
-    // Both take any free port.
+    // Both use any free port.
     [{ PORT: '0', METRICS_PORT: '0' }, true],
-  ])('have a separate port for metrics: %j', (ports, good) => {
-    if (good) expect(readConfig({ ...least, ...ports }).metricsPort).toBe(Number(ports.METRICS_PORT));
-    else expect(problemsOf({ ...least, ...ports })).toContain('METRICS_PORT must differ from PORT');
+  ])('with %j: metrics have their own port: %s', (ports, good) => {
+    if (good) expect(readConfig({ ...BASE, ...ports }).metricsPort).toBe(Number(ports.METRICS_PORT));
+    else expect(getProblems({ ...BASE, ...ports })).toContain('METRICS_PORT must differ from PORT');
   });
 
-  it('need no domain service; the admins approve then', () => {
-    const { SERVICE_JSON_URL: _service, APPROVERS: _approvers, ...tokens } = least;
+  it('can omit the domain service, in which case the admins approve', () => {
+    const { SERVICE_JSON_URL: _service, APPROVERS: _approvers, ...tokens } = BASE;
     expect(readConfig(tokens)).toMatchObject({ service: { jsonUrl: undefined }, team: { approvers: [] } });
     expect(readConfig({ ...tokens, ADMINS: 'U0ADA' }).team.approvers).toEqual(['U0ADA']);
     expect(readConfig({ ...tokens, ADMINS: 'U0ADA', APPROVERS: 'U0BOB' }).team.approvers).toEqual(['U0BOB']);
     expect(
-      problemsOf({ ...tokens, SERVICE_XML_URL: 'https://service.example/xml', SERVICE_AUTH: 'basic' }),
+      getProblems({ ...tokens, SERVICE_XML_URL: 'https://service.example/xml', SERVICE_AUTH: 'basic' }),
     ).toMatch(
       /1 to fix:\n {2}SERVICE_JSON_URL is required with SERVICE_XML_URL, SERVICE_AUTH \(example: https/,
     );
-    expect(problemsOf({ ...tokens, SERVICE_JSON_URL: 'https://service.example/v1' })).toMatch(
+    expect(getProblems({ ...tokens, SERVICE_JSON_URL: 'https://service.example/v1' })).toMatch(
       /1 to fix:\n {2}APPROVERS is required/,
     );
   });
 
   it('hide secrets', () => {
-    const config = readConfig({ ...least, DATABASE_URL: 'postgresql://steward:canary-password@db/steward' });
+    const config = readConfig({ ...BASE, DATABASE_URL: 'postgresql://steward:canary-password@db/steward' });
     expect(inspect({ ...config, credentialsKeys: undefined }, { depth: 9 })).not.toContain('canary');
   });
 
-  it('need only an app token besides the bot token for Socket Mode', () => {
-    const { SLACK_SIGNING_SECRET: _left, ...rest } = least;
+  it('need no signing secret for Socket Mode', () => {
+    const { SLACK_SIGNING_SECRET: _left, ...rest } = BASE;
     expect(readConfig({ ...rest, SLACK_APP_TOKEN: 'xapp-1' }).slack.signingSecret).toBeUndefined();
-    expect(problemsOf(rest)).toMatch(/SLACK_SIGNING_SECRET is required unless SLACK_APP_TOKEN/);
+    expect(getProblems(rest)).toMatch(/SLACK_SIGNING_SECRET is required unless SLACK_APP_TOKEN/);
   });
 
   it('accept several keys, the first one for sealing', () => {
     const older = randomBytes(32).toString('base64');
-    const config = readConfig({ ...least, CREDENTIALS_KEYS: `new:${key}, old:${older}` });
+    const config = readConfig({ ...BASE, CREDENTIALS_KEYS: `new:${key}, old:${older}` });
     expect(config.credentialsKeys?.map(({ id }) => id)).toEqual(['new', 'old']);
   });
 
   it('list every missing setting, with an example each', () => {
-    const message = problemsOf({});
+    const message = getProblems({});
     for (const name of ['SLACK_BOT_TOKEN', 'SLACK_SIGNING_SECRET']) {
       expect(message).toContain(`  ${name} is required`);
     }
     expect(message.match(/example:/g)).toHaveLength(2);
   });
 
-  it('list missing ones in the order of the setup, with where to find each', () => {
+  it('list missing settings in the order of the setup, with where to find each', () => {
     const given = { DATABASE_URL: 'postgresql://db/steward', SERVICE_AUTH: 'basic' };
-    const lines = problemsOf(given).split('\n');
+    const lines = getProblems(given).split('\n');
     const names = lines.map((line) => /^ {2}([A-Z_]+) is required/.exec(line)?.[1]);
     expect(names.filter((name) => name !== undefined)).toEqual([
       'SLACK_SIGNING_SECRET',
@@ -108,12 +108,12 @@ describe('the settings', () => {
     const places = lines.filter((line) => /^ {6}(At https:|In Slack|From|Make)/.test(line));
     expect(places).toHaveLength(4);
     expect(lines[1]).toContain('npm run manifest -- --socket');
-    // A token implies an app.
-    const { SLACK_SIGNING_SECRET: _left, ...rest } = least;
-    expect(problemsOf(rest)).not.toContain('npm run manifest');
+    // If there is a bot token, the app exists.
+    const { SLACK_SIGNING_SECRET: _left, ...rest } = BASE;
+    expect(getProblems(rest)).not.toContain('npm run manifest');
   });
 
-  it('list every invalid setting in one message, and never a value', () => {
+  it('list every invalid setting in one message, without values', () => {
     const wrong: Record<keyof typeof VARIABLE_EXAMPLES, string> = {
       SLACK_BOT_TOKEN: 'canary-1',
       SLACK_SIGNING_SECRET: 'canary',
@@ -168,7 +168,7 @@ describe('the settings', () => {
       LOG_FORMAT: 'canary',
       LOG_LEVEL: 'canary',
     };
-    const message = problemsOf(wrong);
+    const message = getProblems(wrong);
     for (const name of Object.keys(wrong)) {
       if (!/^(DATA|BACKUP)_DIR$/.test(name))
         expect(message).toMatch(new RegExp(`^  ${name} .+ \\(example: .+\\)$`, 'm'));
@@ -178,14 +178,14 @@ describe('the settings', () => {
 
   it.each([
     ['a key of the wrong length', `a:${key},b:c2hvcnQ=`, /keys of 32 bytes, but key 2 has 5/],
-    ['a key id twice', `a:${key},a:${key}`, /has a duplicate id in key 2/],
+    ['a duplicate key ID', `a:${key},a:${key}`, /has a duplicate id in key 2/],
     ['no key', ',', /at least one key/],
-    ['a key without id', key, /must be id:base64 for each key/],
+    ['a key without an ID', key, /must be id:base64 for each key/],
     ['a key that isn’t base64', 'a:canary!', /has invalid base64 in key 1/],
-    ['a key before its id', 'CanaryCanaryCanaryCanaryCanary==:a', /must be id:base64 for each key/],
-    ['a short key before its id', 'canarycanary:a', /keys of 32 bytes/],
+    ['a key before its ID', 'CanaryCanaryCanaryCanaryCanary==:a', /must be id:base64 for each key/],
+    ['a short key before its ID', 'canarycanary:a', /keys of 32 bytes/],
   ])('refuse %s', (_name, keys, problem) => {
-    const message = problemsOf({ ...least, CREDENTIALS_KEYS: keys });
+    const message = getProblems({ ...BASE, CREDENTIALS_KEYS: keys });
     expect(message).toMatch(problem);
     expect(message.toLowerCase()).not.toContain('canary');
   });
@@ -243,10 +243,10 @@ describe('the settings', () => {
     ['REMINDER_TIMEZONE', ['Europe/Berlin', 'UTC'], ['Berlin', 'GMT+25']],
     ['LOG_LEVEL', ['silent', 'trace'], ['verbose', 'INFO']],
     ['LOG_FORMAT', ['json', 'pretty'], ['text', 'JSON']],
-  ])('%s accepts %j and rejects variants like %j', (name, good, bad) => {
-    for (const value of good) expect(() => readConfig({ ...least, [name]: value }), value).not.toThrow();
+  ])('%s accepts %j and refuses %j', (name, good, bad) => {
+    for (const value of good) expect(() => readConfig({ ...BASE, [name]: value }), value).not.toThrow();
     for (const value of bad) {
-      expect(problemsOf({ ...least, [name]: value }), value).toMatch(
+      expect(getProblems({ ...BASE, [name]: value }), value).toMatch(
         new RegExp(`1 to fix:\\n  ${name} must .+ \\(example: .+\\)\\n`),
       );
     }
@@ -262,8 +262,8 @@ describe('the settings', () => {
     ['SERVICE_XML_URL', 'https://:canary@service.example/xml'],
     ['DATABASE_URL', 'postgresql://bot:1?canary@db/steward'],
     ['DATABASE_URL', 'postgresql://bot:1#canary@db/steward'],
-  ])('%s is refused if a part of it would be ignored, and not quoted: %s', (name, value) => {
-    const problems = problemsOf({ ...least, [name]: value });
+  ])('%s is refused without being quoted, because a part would be ignored: %s', (name, value) => {
+    const problems = getProblems({ ...BASE, [name]: value });
     expect(problems).toMatch(new RegExp(`1 to fix:\\n  ${name} must`));
     expect(problems).not.toContain('canary');
   });
@@ -273,42 +273,42 @@ describe('the settings', () => {
       SERVICE_XML_URL: 'https://service.example/xml?a=b',
       RDAP_BOOTSTRAP_URL: 'https://r.example/?a',
     };
-    expect(readConfig({ ...least, ...given }).service.xmlUrl).toBe(given.SERVICE_XML_URL);
+    expect(readConfig({ ...BASE, ...given }).service.xmlUrl).toBe(given.SERVICE_XML_URL);
   });
 
-  it('name unused parts of a database’s address, with the reason', () => {
+  it('name unsupported parameters of DATABASE_URL, with the reason', () => {
     const url = 'postgresql://db/steward?pgbouncer=true&connection_limit=1';
-    expect(problemsOf({ ...least, DATABASE_URL: url })).toContain('pgbouncer, connection_limit');
+    expect(getProblems({ ...BASE, DATABASE_URL: url })).toContain('pgbouncer, connection_limit');
     expect(() => readDatabaseSettings({ DATABASE_URL: 'postgresql://db/steward?schema=bot' })).toThrow(
       /“public”/,
     );
   });
 
-  it('are read from files if those are named, with the same checks', async () => {
+  it('are read from files that _FILE variables name, with the same checks', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'domain-steward-secrets-'));
     const file = async (name: string, text: string) => {
       await writeFile(join(folder, name), text);
       return join(folder, name);
     };
-    const { SLACK_BOT_TOKEN: _token, ...rest } = least;
+    const { SLACK_BOT_TOKEN: _token, ...rest } = BASE;
     const token = await file('token', 'xoxb-from-a-file\n');
     expect(readConfig({ ...rest, SLACK_BOT_TOKEN_FILE: token }).slack.botToken.reveal()).toBe(
       'xoxb-from-a-file',
     );
-    expect(readConfig({ ...least, LOG_LEVEL_FILE: await file('level', 'debug') }).logLevel).toBe('debug');
+    expect(readConfig({ ...BASE, LOG_LEVEL_FILE: await file('level', 'debug') }).logLevel).toBe('debug');
     expect(
       readDatabaseSettings({ DATABASE_URL_FILE: await file('url', 'postgres://db/x') }).databaseUrl?.reveal(),
     ).toBe('postgres://db/x');
-    expect(problemsOf({ ...least, SLACK_BOT_TOKEN_FILE: token })).toContain(
+    expect(getProblems({ ...BASE, SLACK_BOT_TOKEN_FILE: token })).toContain(
       'is set twice, also by SLACK_BOT_TOKEN_FILE',
     );
-    expect(problemsOf({ ...rest, SLACK_BOT_TOKEN_FILE: await file('canary', 'canary') })).toContain(
+    expect(getProblems({ ...rest, SLACK_BOT_TOKEN_FILE: await file('canary', 'canary') })).toContain(
       'must be a bot token',
     );
-    expect(problemsOf({ ...rest, SLACK_BOT_TOKEN_FILE: await file('empty', '\n') })).toContain(
+    expect(getProblems({ ...rest, SLACK_BOT_TOKEN_FILE: await file('empty', '\n') })).toContain(
       'is empty in the file',
     );
-    const missing = problemsOf({ ...rest, SLACK_BOT_TOKEN_FILE: 'xoxb-canary' });
+    const missing = getProblems({ ...rest, SLACK_BOT_TOKEN_FILE: 'xoxb-canary' });
     expect(missing).toMatch(
       /SLACK_BOT_TOKEN can’t be read from the file that SLACK_BOT_TOKEN_FILE names \(ENOENT\)/,
     );
@@ -316,18 +316,18 @@ describe('the settings', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('refuse every placeholder of .env.example, by name', () => {
+  it('refuse every placeholder in .env.example by name', () => {
     const example = parseEnv(readFileSync(new URL('../../.env.example', import.meta.url), 'utf8'));
     const names = Object.keys(example);
     expect(names).toEqual(expect.arrayContaining(['SLACK_BOT_TOKEN', 'SLACK_APP_TOKEN']));
-    const message = problemsOf(Object.fromEntries(names.map((name) => [name, example[name] ?? ''])));
+    const message = getProblems(Object.fromEntries(names.map((name) => [name, example[name] ?? ''])));
     for (const name of names)
       expect(message).toContain(`  ${name} still has the placeholder of .env.example (`);
     expect(message).toContain(`${names.length} to fix`);
     expect(message).toContain('Bot User OAuth Token');
   });
 
-  it('name variables that may be mistyped', () => {
+  it('report variables that could be typos', () => {
     const env = {
       SLACK_BOT_TOKN: 'x',
       slack_app_token: 'x',
@@ -336,7 +336,7 @@ describe('the settings', () => {
       REMINDER_CRONS: 'x',
     };
     const innocent = {
-      ...least,
+      ...BASE,
       PATH: '/bin',
       HOME: '/',
       NODE_ENV: 'x',
@@ -345,7 +345,7 @@ describe('the settings', () => {
       npm_config_port: 'x',
       LANG: 'C',
     };
-    expect(readConfig({ ...least, ...env, ...innocent }).typos).toEqual([
+    expect(readConfig({ ...BASE, ...env, ...innocent }).typos).toEqual([
       ['SLACK_BOT_TOKN', 'SLACK_BOT_TOKEN'],
       ['slack_app_token', 'SLACK_APP_TOKEN'],
       ['APPROVER', 'APPROVERS'],
@@ -354,29 +354,29 @@ describe('the settings', () => {
     ]);
   });
 
-  it('read lists without blanks and duplicates, thresholds in descending order', () => {
-    const { team } = readConfig({ ...least, REMINDER_DAYS: '1, 30,7,30', APPROVAL_TASKS: 'renew, user' });
+  it('trim and deduplicate lists, and sort thresholds in descending order', () => {
+    const { team } = readConfig({ ...BASE, REMINDER_DAYS: '1, 30,7,30', APPROVAL_TASKS: 'renew, user' });
     expect(team.reminder_days).toEqual([30, 7, 1]);
     expect(team.approval_tasks).toEqual(['renew', 'user']);
   });
 
-  it('treat empty or blank values as not set', () => {
-    const config = readConfig({ ...least, PORT: ' ', REMINDER_CHANNEL: '', LOG_LEVEL: ' debug ' });
+  it('treat empty and blank values as unset', () => {
+    const config = readConfig({ ...BASE, PORT: ' ', REMINDER_CHANNEL: '', LOG_LEVEL: ' debug ' });
     expect(config.port).toBe(3000);
     expect(config.team.reminder_channel).toBeUndefined();
     expect(config.logLevel).toBe('debug');
-    expect(problemsOf({ ...least, APPROVERS: '  ' })).toMatch(/APPROVERS is required/);
+    expect(getProblems({ ...BASE, APPROVERS: '  ' })).toMatch(/APPROVERS is required/);
   });
 
-  it('have usable examples', () => {
+  it('have valid examples', () => {
     const usable = Object.fromEntries(
       Object.entries(VARIABLE_EXAMPLES).filter(
-        ([name]) => !(name in least) && name !== 'SLACK_APP_TOKEN' && name !== 'LEDGER_KEY',
+        ([name]) => !(name in BASE) && name !== 'SLACK_APP_TOKEN' && name !== 'LEDGER_KEY',
       ),
     );
-    expect(() => readConfig({ ...least, ...usable, ...webhookSecret })).not.toThrow();
+    expect(() => readConfig({ ...BASE, ...usable, ...webhookSecret })).not.toThrow();
     for (const name of ['SERVICE_JSON_URL', 'APPROVERS', 'SLACK_BOT_TOKEN'] as const) {
-      expect(() => readConfig({ ...least, [name]: VARIABLE_EXAMPLES[name] }), name).not.toThrow();
+      expect(() => readConfig({ ...BASE, [name]: VARIABLE_EXAMPLES[name] }), name).not.toThrow();
     }
   });
 
@@ -386,7 +386,7 @@ describe('the settings', () => {
     expect(named.sort()).toEqual(Object.keys(VARIABLE_EXAMPLES).sort());
   });
 
-  it('are shown in .env.example with their defaults', () => {
+  it('have their defaults in .env.example', () => {
     const example = readFileSync('.env.example', 'utf8');
     const shown = Object.fromEntries(
       [...example.matchAll(/^#([A-Z_]+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value]),
@@ -418,7 +418,7 @@ describe('the settings', () => {
     ];
     const defaults = Object.fromEntries(Object.entries(shown).filter(([name]) => !optional.includes(name)));
     expect(Object.keys(defaults).length).toBeGreaterThan(10);
-    expect(readConfig({ ...least, ...defaults })).toEqual(readConfig(least));
+    expect(readConfig({ ...BASE, ...defaults })).toEqual(readConfig(BASE));
   });
 });
 
@@ -445,7 +445,7 @@ describe('a .env file', () => {
 
   it('is read from its folder, and the environment overrides it', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'domain-steward-env-'));
-    const lines = Object.entries({ ...least, PORT: '4001', LOG_LEVEL: 'debug' });
+    const lines = Object.entries({ ...BASE, PORT: '4001', LOG_LEVEL: 'debug' });
     await writeFile(join(folder, '.env'), lines.map(([name, value]) => `${name}=${value}`).join('\n'));
     for (const name of Object.keys(VARIABLE_EXAMPLES)) delete process.env[name];
     process.chdir(folder);
@@ -460,7 +460,7 @@ describe('a .env file', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('is named if it can’t be read, such as the folder that Docker creates for a missing file', async () => {
+  it('is named in the error if it can’t be read, such as a folder that Docker created', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'domain-steward-env-'));
     await mkdir(join(folder, '.env'));
     process.chdir(folder);

@@ -13,28 +13,28 @@ beforeEach(async () => {
 afterEach(() => rm(join(dataDir, '..'), { recursive: true, force: true }));
 
 test('a key is created once, and only its owner can read it', async () => {
-  const made = loadCredentialsKeys(config());
+  const created = loadCredentialsKeys(config());
   const file = join(dataDir, 'credentials.key');
   expect((await stat(file)).mode & 0o777).toBe(0o600);
-  expect(loadCredentialsKeys(config())).toEqual(made);
-  expect(parseVaultKeys((await readFile(file, 'utf8')).trim())).toEqual(made);
-  expect(made).toHaveLength(1);
+  expect(loadCredentialsKeys(config())).toEqual(created);
+  expect(parseVaultKeys((await readFile(file, 'utf8')).trim())).toEqual(created);
+  expect(created).toHaveLength(1);
 });
 
-test('a key that replaces a lost one has another id', async () => {
+test('a key that replaces a lost one has another ID', async () => {
   const [first] = loadCredentialsKeys(config());
   await rm(join(dataDir, 'credentials.key'));
   const [second] = loadCredentialsKeys(config());
   expect(second.id).not.toBe(first.id);
 });
 
-test('keys of the settings override it, and no file is created', async () => {
+test('keys in the settings override the file, and none is created', async () => {
   const credentialsKeys = parseVaultKeys(`a:${Buffer.alloc(32).toString('base64')}`);
   expect(loadCredentialsKeys({ credentialsKeys, dataDir })).toBe(credentialsKeys);
   await expect(stat(dataDir)).rejects.toThrow(/ENOENT/);
 });
 
-test('a file without a valid key is neither used nor replaced, and not quoted', async () => {
+test('a file without a valid key throws an error that doesn’t quote it, and is kept', async () => {
   loadCredentialsKeys(config());
   const file = join(dataDir, 'credentials.key');
   await writeFile(file, 'canary');
@@ -44,7 +44,7 @@ test('a file without a valid key is neither used nor replaced, and not quoted', 
   expect(await readFile(file, 'utf8')).toBe('canary');
 });
 
-test('a folder that can’t be made is an error for operators', async () => {
+test('a folder that can’t be created throws a ConfigError', async () => {
   loadCredentialsKeys(config());
   const dataDirInFile = join(dataDir, 'credentials.key', 'data');
   expect(() => loadCredentialsKeys({ credentialsKeys: undefined, dataDir: dataDirInFile })).toThrow(

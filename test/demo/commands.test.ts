@@ -7,21 +7,21 @@ const hints = [...COMMANDS.values()].map(({ usage, summary }) => ({
   usage_hint: usage,
   description: summary,
 }));
-const offered = (typed: string): string[] => suggestionsFor(typed, hints).map(({ insert }) => insert);
+const suggest = (typed: string): string[] => suggestionsFor(typed, hints).map(({ insert }) => insert);
 
-test('offers the commands that start with the typed text', () => {
-  expect(offered('/')).toHaveLength(hints.length);
-  expect(offered('/domain re')).toEqual(expect.arrayContaining(['/domain renew ', '/domain restore ']));
-  expect(offered('/DOMAIN REN')).toEqual(['/domain renew ']);
-  expect(offered('/domain order')).toEqual(['/domain orders ', '/domain order ']);
-  expect(offered('/domain who')).toEqual(['/domain whoami']);
-  expect(offered('/domain frobnicate')).toEqual([]);
-  expect(offered('hello /domain')).toEqual([]);
+test('the composer suggests commands that start with the typed text', () => {
+  expect(suggest('/')).toHaveLength(hints.length);
+  expect(suggest('/domain re')).toEqual(expect.arrayContaining(['/domain renew ', '/domain restore ']));
+  expect(suggest('/DOMAIN REN')).toEqual(['/domain renew ']);
+  expect(suggest('/domain order')).toEqual(['/domain orders ', '/domain order ']);
+  expect(suggest('/domain who')).toEqual(['/domain whoami']);
+  expect(suggest('/domain frobnicate')).toEqual([]);
+  expect(suggest('hello /domain')).toEqual([]);
 });
 
-test('offers no commands after the arguments have started, but shows the usage', () => {
-  expect(offered('/domain renew ')).toEqual([]);
-  expect(offered('/domain renew cafe.rest')).toEqual([]);
+test('the composer shows the usage instead of suggestions once arguments have started', () => {
+  expect(suggest('/domain renew ')).toEqual([]);
+  expect(suggest('/domain renew cafe.rest')).toEqual([]);
   expect(typedCommand('/domain renew cafe.rest', hints)).toMatchObject({
     command: '/domain renew',
     usage: 'NAME… [PERIOD]',
@@ -30,7 +30,7 @@ test('offers no commands after the arguments have started, but shows the usage',
   expect(typedCommand('/domain', hints)).toBeUndefined();
 });
 
-test('sends on Enter when a command is complete, and completes it before', () => {
+test('Enter sends a complete command and completes a partial one', () => {
   const enterSends = (typed: string): boolean => isComplete(typed, suggestionsFor(typed, hints));
   expect(enterSends('/domain link')).toBe(true);
   expect(enterSends('/domain order')).toBe(true);

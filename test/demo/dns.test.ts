@@ -3,8 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type DemoDns, startDemoDns } from '../../demo/dns.ts';
 
 /*
- * The demo's registries follow the service. A theft changes them without the service, and must survive the bot's later
- * requests.
+ * The demo's registries follow the service. A theft bypasses it, and must survive the bot's later requests.
  */
 
 const CONTEXT = 4;

@@ -6,7 +6,7 @@ import { emojiOf, withEmoji } from '../../packages/slack-workspace/page/emoji.ts
 
 const sources = fileURLToPath(new URL('../../src/slack', import.meta.url));
 
-test('knows every emoji that the bot uses', () => {
+test('the page knows every emoji that the bot uses', () => {
   const texts = readdirSync(sources, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts'))
     .map((file) => readFileSync(join(sources, file), 'utf8'));
@@ -17,13 +17,13 @@ test('knows every emoji that the bot uses', () => {
   expect([...used].filter((name) => emojiOf(name) === undefined)).toEqual([]);
 });
 
-test('ignores text that only looks like one', () => {
+test('text that only looks like an emoji stays unchanged', () => {
   expect(withEmoji(':bell: at 10:30:00 :nothing: :constructor:')).toBe(
     '🔔 at 10:30:00 :nothing: :constructor:',
   );
 });
 
-test('the page’s own font has every emoji, for machines without an emoji font', () => {
+test('the page’s font has every emoji, for machines without an emoji font', () => {
   const css = readFileSync(
     new URL('../../packages/slack-workspace/page/style/base.css', import.meta.url),
     'utf8',
@@ -38,6 +38,6 @@ test('the page’s own font has every emoji, for machines without an emoji font'
     new URL('../../packages/slack-workspace/page/emoji.ts', import.meta.url),
     'utf8',
   );
-  const shown = [...source.matchAll(/: '([^']+)'/g)].flatMap(([, text = '']) => [...text]);
-  expect(shown.filter((character) => !hasGlyph(character.codePointAt(0) ?? 0))).toEqual([]);
+  const characters = [...source.matchAll(/: '([^']+)'/g)].flatMap(([, text = '']) => [...text]);
+  expect(characters.filter((character) => !hasGlyph(character.codePointAt(0) ?? 0))).toEqual([]);
 });

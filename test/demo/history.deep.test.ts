@@ -16,14 +16,14 @@ import { ask, orderOf } from '../support/orders.ts';
 
 const DAY_MS = 86_400_000;
 const PEOPLE = ['U0ALICE', 'U0BOB', 'U0CAROL', 'U0ADA'];
-/** Everyone's ephemeral messages when the demo was ready. */
-const atTheStart = new Map<string, readonly Message[]>();
+/** Each person's ephemeral messages when the demo was ready. */
+const ephemeralsAtStart = new Map<string, readonly Message[]>();
 let logged = '';
 let database: TestDatabase;
 let dataDir: string;
 let demo: Demo;
 
-async function started(): Promise<Demo> {
+async function startWithHistory(): Promise<Demo> {
   const log = createLog('warn', {
     write: (line) => {
       logged += line;
@@ -35,8 +35,8 @@ async function started(): Promise<Demo> {
 beforeAll(async () => {
   database = await createTestDatabase();
   dataDir = await mkdtemp(join(tmpdir(), 'domain-steward-history-'));
-  demo = await started();
-  for (const id of PEOPLE) atTheStart.set(id, person(id).ephemerals());
+  demo = await startWithHistory();
+  for (const id of PEOPLE) ephemeralsAtStart.set(id, person(id).ephemerals());
 }, 180_000);
 afterAll(async () => {
   await demo.stop();
@@ -45,28 +45,28 @@ afterAll(async () => {
 });
 
 const person = (id: string) => demo.workspace.as(id);
-const answer = (who: Actor, command: string) => answerTo(demo.workspace, who, command);
+const askBot = (who: Actor, command: string) => answerTo(demo.workspace, who, command);
 const cards = () =>
   demo.workspace
     .messages(RESTAURANTS)
     .filter(({ thread_ts }) => thread_ts === undefined)
     .flatMap((message) => orderOf(message) ?? []);
 
-test('nothing of it is missing', () => {
+test('the history is complete', () => {
   expect(logged).not.toContain('less history');
   expect(cards().map(({ state }) => state)).toEqual(
     expect.arrayContaining(['SUCCEEDED', 'DENIED', 'PENDING']),
   );
 });
 
-test('it covers the thirty days before now', () => {
+test('the history covers the last thirty days', () => {
   const times = demo.workspace.messages(RESTAURANTS).map(({ ts }) => Number(ts) * 1_000);
   expect(Math.min(...times)).toBeGreaterThan(Date.now() - 31 * DAY_MS);
   expect(Math.min(...times)).toBeLessThan(Date.now() - 27 * DAY_MS);
   expect(Math.max(...times)).toBeLessThan(Date.now());
 });
 
-test.each(PEOPLE)('an order waits for %s at Home', async (id) => {
+test.each(PEOPLE)('the Home tab of %s has an order to approve', async (id) => {
   await person(id).openHome();
   await demo.workspace.waitFor(
     () => {
@@ -77,36 +77,36 @@ test.each(PEOPLE)('an order waits for %s at Home', async (id) => {
   );
 });
 
-test('spending, orders, names and the mandate have content', async () => {
+test('the spending, orders, names and mandates commands have content', async () => {
   const bob = person('U0BOB');
-  expect(await answer(bob, '/domain spend')).toMatch(/Spent about €\d+\.00 in \d+/);
-  expect(await answer(bob, '/domain orders mine')).toContain('tapas.rest');
-  expect(await answer(bob, '/domain names tag:brand')).toContain('cafe.rest');
-  expect(await answer(bob, '/domain mandates')).toContain('1 mandate in force');
+  expect(await askBot(bob, '/domain spend')).toMatch(/Spent about €\d+\.00 in \d+/);
+  expect(await askBot(bob, '/domain orders mine')).toContain('tapas.rest');
+  expect(await askBot(bob, '/domain names tag:brand')).toContain('cafe.rest');
+  expect(await askBot(bob, '/domain mandates')).toContain('1 mandate in force');
 });
 
-test('most names are in order, and a few have telling findings', async () => {
-  // The names of the import are looked up in the background.
+test('most names are fine, and a few have typical findings', async () => {
+  // Imported names are looked up in the background.
   await until('all names are looked up', async () => {
-    const told = await answer(person('U0ADA'), '/domain posture');
-    const [, fine, total] = /^(\d+) of (\d+) names are fine/.exec(told) ?? [];
+    const reply = await askBot(person('U0ADA'), '/domain posture');
+    const [, fine, total] = /^(\d+) of (\d+) names are fine/.exec(reply) ?? [];
     return Number(fine) / Number(total) > 0.7;
   });
   const [message] = person('U0ADA').ephemerals().slice(-1);
-  const shown = textOf(message ?? { blocks: [] });
-  expect(shown).toMatch(/deli\.rest\W+the certificate has expired/);
-  expect(shown).toMatch(/pantry\.rest\W+DNSSEC is broken/);
-  expect(shown).toMatch(/olive\.rest\W+no transfer lock/);
-  expect(shown).toMatch(/mezze\.rest\W+no owner/);
-  expect(shown).not.toContain('brasserie.rest');
+  const text = textOf(message ?? { blocks: [] });
+  expect(text).toMatch(/deli\.rest\W+the certificate has expired/);
+  expect(text).toMatch(/pantry\.rest\W+DNSSEC is broken/);
+  expect(text).toMatch(/olive\.rest\W+no transfer lock/);
+  expect(text).toMatch(/mezze\.rest\W+no owner/);
+  expect(text).not.toContain('brasserie.rest');
 });
 
-test('nobody has ephemeral messages from the history', () => {
-  expect([...atTheStart.values()].flat()).toEqual([]);
-  expect(atTheStart.size).toBe(PEOPLE.length);
+test('the history leaves no ephemeral messages', () => {
+  expect([...ephemeralsAtStart.values()].flat()).toEqual([]);
+  expect(ephemeralsAtStart.size).toBe(PEOPLE.length);
 });
 
-test('one incident was solved', () => {
+test('the history has one incident, which was confirmed as ours', () => {
   const incidents = demo.workspace
     .messages('C0EXPIRY')
     .filter(
@@ -116,11 +116,11 @@ test('one incident was solved', () => {
   expect(incidents).toHaveLength(1);
 });
 
-test('all events are sealed, and an order of the history has a receipt', async () => {
+test('all events are sealed, and a past order has a receipt', async () => {
   const [first] = cards();
   await until('everything is sealed', async () => {
     await demo.bot.catchUp();
-    return !/is not sealed yet/.test(await answer(person('U0BOB'), `/domain receipt ${first?.id}`));
+    return !/is not sealed yet/.test(await askBot(person('U0BOB'), `/domain receipt ${first?.id}`));
   });
   const files = demo.workspace.messages('D0BOB').flatMap((message) => message.files ?? []);
   const { url_private_download: url = '' } = files.at(-1) ?? {};
@@ -129,11 +129,11 @@ test('all events are sealed, and an order of the history has a receipt', async (
   expect(receipt).toContain('"type":"seal"');
 });
 
-test('a click approves, because the policy is signed; and the guide’s panel starts empty', async () => {
-  const answered = await fetch(new URL('/local/requests', demo.workspace.url));
+test('the requests panel starts empty, and a click approves because the policy is signed', async () => {
+  const response = await fetch(new URL('/local/requests', demo.workspace.url));
   const { requests } = z
     .object({ requests: z.array(z.object({ task: z.string() })) })
-    .parse(await answered.json());
+    .parse(await response.json());
   expect(requests.filter(({ task }) => !task.startsWith('rdap.'))).toEqual([]);
   await link(demo.workspace, person('U0ALICE'));
   const order = await ask(demo.workspace, person('U0ALICE'), '/domain renew cafe.rest 2');
@@ -141,14 +141,14 @@ test('a click approves, because the policy is signed; and the guide’s panel st
   await order.ends('SUCCEEDED');
 });
 
-test('after a restart at another port it continues, with the signatures and the mandate, and doesn’t start over', async () => {
+test('after a restart on another port, the demo keeps its orders, signatures and mandate', async () => {
   const before = cards().map(({ id }) => id);
   const bob = new PersonActions(demo.workspace, 'U0BOB');
   await bob.clickAndWait(await bob.typeCommand('/domain mandates'), 'mandate_end');
   await demo.stop();
-  demo = await started();
+  demo = await startWithHistory();
   expect(logged).not.toContain('less history');
-  expect(await answer(person('U0BOB'), '/domain mandates')).toContain('1 mandate in force');
+  expect(await askBot(person('U0BOB'), '/domain mandates')).toContain('1 mandate in force');
   const after = cards().map(({ id }) => id);
   expect(after.slice(0, before.length)).toEqual(before);
   expect(after).toHaveLength(before.length + 1);

@@ -9,7 +9,7 @@ import { code, escapeText, formatLocalTime, mention } from '../../src/slack/kit/
 import fc from '../support/properties.ts';
 
 /** The tree in a short form: `b(…)` for bold, `code(…)`, `@U1` and so on. */
-function short(list: readonly Inline[]): string {
+function format(list: readonly Inline[]): string {
   return list
     .map((piece) => {
       switch (piece.kind) {
@@ -18,7 +18,7 @@ function short(list: readonly Inline[]): string {
         case 'bold':
         case 'italic':
         case 'strike':
-          return `${piece.kind.charAt(0)}(${short(piece.children)})`;
+          return `${piece.kind.charAt(0)}(${format(piece.children)})`;
         case 'code':
           return `code(${piece.text})`;
         case 'emoji':
@@ -35,7 +35,7 @@ function short(list: readonly Inline[]): string {
     })
     .join('');
 }
-const inline = (text: string): string => short(readInline(text));
+const inline = (text: string): string => format(readInline(text));
 
 test.each([
   ['*bold* _italic_ ~gone~', 'b(bold) i(italic) s(gone)'],
@@ -52,26 +52,26 @@ test.each([
   [':white_check_mark: :no_such_emoji: 10:30:00', '✅ :no_such_emoji: 10:30:00'],
   ['&lt;b&gt; &amp;amp;', '<b> &amp;'],
   ['see https://a.example/b, then', 'see link(https://a.example/b, https://a.example/b), then'],
-])('reads %s', (text, tree) => {
+])('the parser reads %s', (text, tree) => {
   expect(inline(text)).toBe(tree);
 });
 
-test('doesn’t link addresses in verbatim blocks', () => {
-  expect(short(readInline('https://a.example', { verbatim: true }))).toBe('https://a.example');
+test('addresses in verbatim blocks aren’t linked', () => {
+  expect(format(readInline('https://a.example', { verbatim: true }))).toBe('https://a.example');
 });
 
 test.each(['javascript:alert(1)', 'data:text/html,x', 'file:///etc/passwd', ' javascript:x', '//a.example'])(
-  'makes no link of %s',
+  'the address %s isn’t linked',
   (url) => {
     expect(isAddress(url)).toBe(false);
     expect(readInline(`<${url}|click>`).every(({ kind }) => kind === 'text')).toBe(true);
   },
 );
 
-test('separates quotes, code blocks and lines', () => {
-  const kinds = readMrkdwn('first\nline\n&gt; said *so*\n&gt; twice\nafter\n```\n*as* <it> is\n```\nend');
+test('quotes, code blocks and lines are parsed separately', () => {
+  const blocks = readMrkdwn('first\nline\n&gt; said *so*\n&gt; twice\nafter\n```\n*as* <it> is\n```\nend');
   expect(
-    kinds.map((one) => [one.kind, one.kind === 'preformatted' ? one.text : short(one.children)]),
+    blocks.map((each) => [each.kind, each.kind === 'preformatted' ? each.text : format(each.children)]),
   ).toEqual([
     ['lines', 'first\nline'],
     ['quote', 'said b(so)\ntwice'],
@@ -81,7 +81,7 @@ test('separates quotes, code blocks and lines', () => {
   ]);
 });
 
-test('shows escaped text as it was typed, without markup', () => {
+test('escaped text is shown as it was typed, without markup', () => {
   fc.assert(
     fc.property(
       fc.string({
@@ -90,16 +90,16 @@ test('shows escaped text as it was typed, without markup', () => {
       (typed) => {
         const pieces = readInline(escapeText(typed));
         expect(pieces.filter(({ kind }) => kind !== 'text' && kind !== 'emoji')).toEqual([]);
-        const shown = pieces
+        const visible = pieces
           .map((piece) => (piece.kind === 'emoji' ? ':x:' : 'text' in piece ? piece.text : ''))
           .join('');
-        expect(shown.replaceAll('\u2060', '')).toBe(typed);
+        expect(visible.replaceAll('\u2060', '')).toBe(typed);
       },
     ),
   );
 });
 
-test('parses the markup of the bot’s kit', () => {
+test('the markup of the bot’s kit is parsed', () => {
   expect(inline(code('a`b<c>&'))).toBe('code(aˋb<c>&)');
   expect(inline(mention('U0BOB'))).toBe('user(U0BOB)');
   const at = new Date('2026-07-29T10:04:00Z');

@@ -26,7 +26,7 @@ function request(n: number, durationMs: number | null): SeenRequest {
   };
 }
 
-test('lists requests newest first and replaces earlier reports by later ones', () => {
+test('requests are listed newest first, and later reports replace earlier ones', () => {
   const known = mergeRequests([], [request(2, null), request(1, 5)]);
   const merged = mergeRequests(known, [request(3, 4), request(2, 9)]);
   expect(merged.map(({ n, durationMs }) => [n, durationMs])).toEqual([
@@ -36,7 +36,7 @@ test('lists requests newest first and replaces earlier reports by later ones', (
   ]);
 });
 
-test('reads again from the first unanswered request', () => {
+test('the next read starts at the first unanswered request', () => {
   expect(requestsReadFrom([])).toBe(0);
   expect(requestsReadFrom([request(3, 1), request(2, 1)])).toBe(3);
   expect(requestsReadFrom([request(3, 1), request(2, null), request(1, 1)])).toBe(1);

@@ -4,13 +4,13 @@ import { scaleFor } from '../../packages/slack-workspace/page/scale.ts';
 import { cellText, rowsOf, sortedRows } from '../../packages/slack-workspace/page/sorting.ts';
 import { table } from '../../src/slack/kit/blocks.ts';
 
-function blockOf(rows: string[][]): JsonObject {
+function buildTable(rows: string[][]): JsonObject {
   return JSON.parse(JSON.stringify(table({ caption: 'T', columns: ['Name', 'When'], rows })));
 }
 
-test('sorts words with numbers by value, in both directions', () => {
+test('words with numbers are sorted by value, in both directions', () => {
   const [, ...body] = rowsOf(
-    blockOf([
+    buildTable([
       ['b10.rest', '2026-01-02'],
       ['b9.rest', '2025-12-30'],
       ['A.rest', ''],
@@ -22,7 +22,7 @@ test('sorts words with numbers by value, in both directions', () => {
   expect(names(sortedRows(body, 1, 'ascending'))).toEqual(['A.rest', 'b9.rest', 'b10.rest']);
 });
 
-test('reads the words of rich text', () => {
+test('a rich-text cell is read as plain text', () => {
   const cell: JsonObject = {
     type: 'rich_text',
     elements: [
@@ -45,6 +45,6 @@ test.each([
   [12, { top: 15, step: 5 }],
   [95, { top: 100, step: 20 }],
   [1_234, { top: 1_500, step: 500 }],
-])('draws a scale for values up to %d', (largest, scale) => {
+])('the scale fits values up to %d', (largest, scale) => {
   expect(scaleFor(largest)).toEqual(scale);
 });

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { startChild } from '../support/child.ts';
 
-/* The demo as a process: signals during its start, and the place of its database. */
+/* The demo as a process: signals during its start, and the location of its database. */
 
 const DEMO = new URL('../../demo/main.ts', import.meta.url);
 const CLI = new URL('../../src/cli.ts', import.meta.url);
@@ -17,11 +17,11 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-const demo = () =>
+const startDemo = () =>
   startChild(DEMO, { cwd: folder, env: { PORT: '0', DATA_DIR: undefined, LOG_LEVEL: 'info' } });
 
-/** PostgreSQL servers with their data in the folder. */
-async function servers(): Promise<string[]> {
+/** PostgreSQL processes with their data in the folder. */
+async function listPostgresProcesses(): Promise<string[]> {
   const processes = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   const commands = await Promise.all(
     processes.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')),
@@ -29,28 +29,28 @@ async function servers(): Promise<string[]> {
   return commands.filter((command) => command.includes('postgres') && command.includes(folder));
 }
 
-/** Points of the start: a file that appears in the database's folder, or a printed line. */
-const MOMENTS = [
-  ['before there is a database', 'postgres', 'SIGINT'],
-  ['while the database is made', 'postgres/data.partial', 'SIGTERM'],
+/** Stages of the start: a file that appears in the database's folder, or a printed line. */
+const STAGES = [
+  ['before the database exists', 'postgres', 'SIGINT'],
+  ['while the database is created', 'postgres/data.partial', 'SIGTERM'],
   ['while the server starts', 'postgres/data/postmaster.pid', 'SIGTERM'],
   ['while the bot starts', /Applied the migration/, 'SIGINT'],
 ] as const;
 
-test.skipIf(process.platform !== 'linux').each(MOMENTS)(
-  '%s (%s), %s ends the demo and its PostgreSQL',
-  async (_when, moment, signal) => {
-    const child = demo();
-    if (typeof moment === 'string') await appears(join(folder, 'data', 'demo', moment));
-    else await child.line(moment);
+test.skipIf(process.platform !== 'linux').each(STAGES)(
+  '%s (%s), %s stops the demo and its PostgreSQL',
+  async (_description, stage, signal) => {
+    const child = startDemo();
+    if (typeof stage === 'string') await waitForFile(join(folder, 'data', 'demo', stage));
+    else await child.line(stage);
     await child.kill(signal);
     expect(await child.ended, child.output()).toBe(0);
-    expect(await servers()).toEqual([]);
-    if (moment instanceof RegExp) await expectOwnDatabase();
+    expect(await listPostgresProcesses()).toEqual([]);
+    if (stage instanceof RegExp) await expectOwnDatabase();
   },
 );
 
-/** The demo’s database doesn’t affect the bot’s. */
+/** The demo’s database doesn’t affect the location of the bot’s. */
 async function expectOwnDatabase(): Promise<void> {
   const migrating = startChild(CLI, { args: ['migrate'], cwd: folder, env: { DATABASE_URL: undefined } });
   expect(await migrating.ended, migrating.output()).toBe(0);
@@ -59,6 +59,6 @@ async function expectOwnDatabase(): Promise<void> {
   expect(migrating.output()).toContain(`data in ${join(home, 'data')}.`);
 }
 
-async function appears(path: string): Promise<void> {
+async function waitForFile(path: string): Promise<void> {
   while ((await realpath(path).catch(() => undefined)) === undefined) await sleep(5);
 }

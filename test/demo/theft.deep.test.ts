@@ -6,17 +6,17 @@ import { actUntilOpened, answerTo, until, useTestDemo } from '../support/demo.ts
 const t = useTestDemo({ speedup: 8 });
 
 test('deleting a name in use requires typing its name', async () => {
-  // The first lookup waits for DNS no longer than the command may take.
-  await until('what hangs on the name has been seen', async () =>
+  // The first reply may come before the DNS lookups have ended.
+  await until('the impact of the deletion is known', async () =>
     /Mail will stop working/.test(await answerTo(t.workspace, t.alice, '/domain delete cafe.rest')),
   );
   const draft = t.alice.ephemerals().at(-1);
-  if (draft === undefined) throw new Error('nothing was asked');
+  if (draft === undefined) throw new Error('no confirmation was requested');
   const form = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
   expect(form.callback_id).toBe('confirm');
 });
 
-test('the theft of a name is one incident, opened within the minute', async () => {
+test('a theft opens one incident within a minute', async () => {
   await t.demo.playTheft();
   const incidents = t.workspace
     .messages('C0EXPIRY')

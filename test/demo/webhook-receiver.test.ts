@@ -4,7 +4,7 @@ import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createReceiver } from '../../demo/webhook-receiver.ts';
 
-/* The demo's receiver of webhooks, over HTTP. */
+/* The demo's webhook receiver, over HTTP. */
 
 let receiver: ReturnType<typeof createReceiver>;
 let changes = 0;
@@ -45,7 +45,7 @@ test('signed webhooks are shown once, newest first', async () => {
   ]);
 });
 
-test('a webhook signed with another secret is refused, and not shown', async () => {
+test('a webhook signed with another secret is rejected and not shown', async () => {
   expect(await send('msg_1', `whsec_${Buffer.alloc(32).toString('base64')}`)).toBe(401);
   expect(receiver.received()).toEqual([]);
   expect(changes).toBe(0);

@@ -13,13 +13,13 @@ import { z } from 'zod';
 import { findHelm } from '../../.ci/helm.mjs';
 import { VARIABLE_EXAMPLES } from '../../src/config/environment.ts';
 
-/* The chart, rendered by helm and validated against the schemas of the Kubernetes API, without a cluster. */
+/* Renders the chart with Helm and validates it against the Kubernetes API's schemas, without a cluster. */
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const CHART = join(ROOT, 'deploy/helm/domain-steward');
 const helm = findHelm();
 
-const ALL = [
+const ALL_VALUES = [
   'existingSecret=secrets',
   'settings.APPROVERS=U024BE7LH\\,S0614TZR7',
   'settings.APPROVALS_REQUIRED=2',
@@ -42,7 +42,7 @@ function render(values: readonly string[]): Manifest[] {
   return parseAllDocuments(text).map((document) => manifest.parse(document.toJS()));
 }
 
-/** The chart's kinds: the module of their types, and a check against the API's schema. */
+/** The API version of each kind, whose module has its types, and a check against its schema. */
 const KINDS: Readonly<Record<string, readonly [from: string, validate: (data: Manifest) => void]>> = {
   Deployment: ['apps/v1', (data) => new Deployment(data as never).validate()],
   CronJob: ['batch/v1', (data) => new CronJob(data as never).validate()],
@@ -54,8 +54,8 @@ const KINDS: Readonly<Record<string, readonly [from: string, validate: (data: Ma
   ServiceAccount: ['v1', (data) => new ServiceAccount(data as never).validate()],
 };
 
-/** The compiler's errors for manifests as literals of the API's types: the schemas alone allow unknown fields. */
-function unknownFields(manifests: readonly Manifest[]): string {
+/** Compiles the manifests as literals of the API's types, because the schemas allow unknown fields. */
+function findUnknownFields(manifests: readonly Manifest[]): string {
   const folder = join(ROOT, 'node_modules/.cache/domain-steward/chart');
   mkdirSync(folder, { recursive: true });
   try {
@@ -78,9 +78,9 @@ test('the chart has at most ten templates', () => {
 });
 
 test.skipIf(helm === undefined).each([
-  ['the least that must be said', ['existingSecret=secrets'], 5],
-  ['everything that can be said', ALL, 8],
-])('with %s, every manifest is valid', (_what, values, count) => {
+  ['the fewest values', ['existingSecret=secrets'], 5],
+  ['all values', ALL_VALUES, 8],
+])('every manifest is valid with %s', (_what, values, count) => {
   const manifests = render(values);
   expect(manifests).toHaveLength(count);
   for (const data of manifests) {
@@ -88,13 +88,13 @@ test.skipIf(helm === undefined).each([
     expect(from, data.kind).toBe(data.apiVersion);
     expect(() => validate?.(data), data.kind).not.toThrow();
   }
-  expect(unknownFields(manifests)).toBe('');
+  expect(findUnknownFields(manifests)).toBe('');
 });
 
 test.skipIf(helm === undefined)('an unknown field is found', () => {
   const [service] = render(['existingSecret=secrets']).filter(({ kind }) => kind === 'Service');
-  if (service === undefined) throw new Error('there is no service');
-  expect(unknownFields([{ ...service, spec: { selectr: {} } }])).toMatch(/selectr.* does not exist/);
+  if (service === undefined) throw new Error('no Service found');
+  expect(findUnknownFields([{ ...service, spec: { selectr: {} } }])).toMatch(/selectr.* does not exist/);
 });
 
 const pod = z.object({
@@ -120,7 +120,7 @@ const pod = z.object({
 });
 
 test.skipIf(helm === undefined)('the bot has no privileges, time to stop, and only existing settings', () => {
-  const manifests = render(ALL);
+  const manifests = render(ALL_VALUES);
   const { spec } = pod.parse(manifests.find(({ kind }) => kind === 'Deployment'));
   expect(spec.template.spec.terminationGracePeriodSeconds).toBeGreaterThan(10);
   const { data } = z
@@ -130,6 +130,6 @@ test.skipIf(helm === undefined)('the bot has no privileges, time to stop, and on
   expect(Object.keys(data).filter((name) => !(name in VARIABLE_EXAMPLES))).toEqual([]);
 });
 
-test.skipIf(helm === undefined)('without its secret it is refused, naming the secret', () => {
+test.skipIf(helm === undefined)('the chart requires existingSecret', () => {
   expect(() => render([])).toThrow('existingSecret is required');
 });

@@ -5,14 +5,14 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { RELEASE } from '../../src/app/release.ts';
 
-const notes = (tag: string) =>
+const runReleaseNotes = (tag: string) =>
   spawnSync(process.execPath, ['.ci/release-notes.mjs', tag], { encoding: 'utf8' });
 
-test('the notes of a release begin with its upgrade steps', () => {
-  const { status, stdout } = notes(`v${RELEASE}`);
+test('release notes begin with the upgrade steps', () => {
+  const { status, stdout } = runReleaseNotes(`v${RELEASE}`);
   expect(status).toBe(0);
   expect(stdout).toMatch(/^\*\*Upgrading:\*\* /);
-  expect(notes('v9.9.9')).toMatchObject({
+  expect(runReleaseNotes('v9.9.9')).toMatchObject({
     status: 1,
     stderr: expect.stringContaining('v9.9.9 is not that of'),
   });
@@ -26,7 +26,7 @@ test('the chart has the release’s version', () => {
   });
 });
 
-test('the unit starts the bot like npm start, gives it time to stop, and no privileges', () => {
+test('the systemd unit runs the bot without privileges and with time to stop', () => {
   const unit = readFileSync('deploy/systemd/domain-steward.service', 'utf8');
   expect(unit).toContain('ExecStart=/usr/bin/node dist/main.js\n');
   expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1])).toBeGreaterThan(10);
@@ -39,7 +39,7 @@ test('the unit starts the bot like npm start, gives it time to stop, and no priv
       encoding: 'utf8',
     },
   );
-  // Without systemd, its own check is skipped. The unit's program need not exist on this machine.
+  // Skipped without systemd. The program may be missing on this machine.
   if (error === undefined)
     expect(stderr.replace(/.*is not executable.*\n/g, '')).not.toMatch(/domain-steward\.service/);
 });
@@ -54,7 +54,7 @@ const limited = z.record(
 );
 
 test.each(['deploy/compose.yml', 'deploy/compose.proxy.yml'])(
-  'every service of %s has limits of memory and logs',
+  'every service in %s has memory and log limits',
   (file) => {
     const composed = z
       .object({ services: limited })
@@ -63,12 +63,12 @@ test.each(['deploy/compose.yml', 'deploy/compose.proxy.yml'])(
   },
 );
 
-test('the example proxy and the ingress forward every public path, and no other', () => {
+test('the example proxy and the ingress forward only the public paths', () => {
   const proxy = readFileSync('deploy/compose.proxy.yml', 'utf8');
   const ingress = readFileSync('deploy/helm/domain-steward/templates/ingress.yaml', 'utf8');
-  const [, passed = ''] = /@public path (.+)/.exec(proxy) ?? [];
-  const [, listed = ''] = /range list (.+) \}\}/.exec(ingress) ?? [];
+  const [, proxyPaths = ''] = /@public path (.+)/.exec(proxy) ?? [];
+  const [, ingressPaths = ''] = /range list (.+) \}\}/.exec(ingress) ?? [];
   const paths = ['/slack/events', '/calendar/', '/sign/', '/keys/'];
-  expect(passed.split(' ').map((path) => path.replace(/\*$/, ''))).toEqual(paths);
-  expect(listed.split(' ').map((path) => path.replaceAll('"', ''))).toEqual(paths);
+  expect(proxyPaths.split(' ').map((path) => path.replace(/\*$/, ''))).toEqual(paths);
+  expect(ingressPaths.split(' ').map((path) => path.replaceAll('"', ''))).toEqual(paths);
 });

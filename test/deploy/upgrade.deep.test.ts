@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 
-/* The upgrade from the last release, with an invented release: this version, tagged in a clone. */
+/* Upgrades from a fake last release: this version, tagged in a clone. */
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const SCRIPT = join(ROOT, '.ci/upgrade-story.mjs');
@@ -24,8 +24,8 @@ const git = (...args: readonly string[]) =>
     encoding: 'utf8',
   });
 
-/** Instead of building the tag like `npm ci`, copies the current build. */
-async function fakeNpm(): Promise<string> {
+/** Creates an `npm` that copies the current build instead of building the tag. */
+async function createFakeNpm(): Promise<string> {
   const npm = join(folder, 'npm');
   await writeFile(
     npm,
@@ -35,7 +35,7 @@ async function fakeNpm(): Promise<string> {
   return folder;
 }
 
-function upgrade(path = '') {
+function runUpgrade(path = '') {
   const { status, stdout, stderr } = spawnSync(process.execPath, [SCRIPT], {
     cwd: join(folder, 'clone'),
     env: { ...process.env, PATH: `${path}:${process.env['PATH']}` },
@@ -44,28 +44,29 @@ function upgrade(path = '') {
   return { status, output: `${stdout}${stderr}` };
 }
 
-test('works from the last tag before this commit; before the first release there is nothing to do', {
+test('upgrades from the last release before this commit, if there is one', {
   timeout: 300_000,
 }, async () => {
   execFileSync('git', ['clone', '--quiet', '--depth=1', `file://${ROOT}`, join(folder, 'clone')]);
-  expect(upgrade()).toMatchObject({ status: 0, output: expect.stringContaining('nothing to upgrade from') });
+  expect(runUpgrade()).toMatchObject({
+    status: 0,
+    output: expect.stringContaining('nothing to upgrade from'),
+  });
 
   git('tag', 'v0.0.1');
-  expect(upgrade().output, 'the tag of this commit is not one before it').toContain(
-    'nothing to upgrade from',
-  );
+  expect(runUpgrade().output, 'a tag on this commit').toContain('nothing to upgrade from');
 
   git('commit', '--quiet', '--allow-empty', '-m', 'Go on');
   git('tag', 'not-a-release');
-  const { status, output } = upgrade(await fakeNpm());
+  const { status, output } = runUpgrade(await createFakeNpm());
   expect(output).toContain('The release before this one is v0.0.1');
   expect(output).toContain('npm ci');
   expect(output).toContain('The upgrade held');
   expect(status).toBe(0);
-  expect(git('worktree', 'list').trim().split('\n'), 'worktrees that are left').toHaveLength(1);
+  expect(git('worktree', 'list').trim().split('\n'), 'remaining worktrees').toHaveLength(1);
 });
 
-test('runs for every release: its workflow has the tags, and runs the checks of every change', async () => {
+test('the release workflow fetches the tags and runs the upgrade', async () => {
   const workflow = z.object({
     jobs: z.object({
       check: z.object({

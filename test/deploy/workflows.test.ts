@@ -14,12 +14,12 @@ test.each(files)('%s is a valid workflow', (file) => {
   expect(lint(readFileSync(file, 'utf8'), file)).toEqual([]);
 });
 
-test('a mistake is found', () => {
+test('the linter finds a mistake', () => {
   const text = readFileSync(`${FOLDER}/check.yml`, 'utf8').replace('matrix.node }}', 'matrix.nod }}');
   expect(lint(text, 'check.yml').map(({ message }) => message)).toEqual([expect.stringContaining('"nod"')]);
 });
 
-test('every action has a pinned version, and every job a time limit', () => {
+test('every action has a pinned version, and every job a timeout', () => {
   for (const file of files) {
     const text = readFileSync(file, 'utf8');
     for (const [, action = ''] of text.matchAll(/uses: (\S+)/g)) expect(action, file).toMatch(/@v\d+$/);
@@ -27,7 +27,7 @@ test('every action has a pinned version, and every job a time limit', () => {
   }
 });
 
-test('npm has nothing to correct in the verifier’s manifest, so it keeps its command', async () => {
+test('npm finds nothing to fix in the verifier’s manifest, so it publishes the command', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'domain-steward-publish-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   const manifest = readFileSync('packages/ledger-verify/package.json', 'utf8');

@@ -38,7 +38,7 @@ describe('the feed, read back by a calendar library', () => {
     expect(event?.component.getAllSubcomponents('valarm')).toEqual([]);
   });
 
-  test('uses the day of the team’s calendar, or the one that a person entered', async () => {
+  test('uses the day in the team’s time zone, or the one that a person entered', async () => {
     const late = { ...cafe, expiresAt: new Date('2027-02-28T23:30:00Z') };
     const given = { ...cafe, expiresAt: new Date('2027-03-01T00:00:00Z'), source: 'person' as const };
     const days = (await events([late, given])).map((event) => event.startDate.toString());
@@ -59,7 +59,7 @@ describe('the feed, read back by a calendar library', () => {
     expect(text).toContain('DESCRIPTION:Date estimated from the last order.\\nRenew it');
   });
 
-  test('shows a name that is left to lapse as decided', async () => {
+  test('shows that a name is set to lapse', async () => {
     const [event] = await events([{ ...cafe, isLapsing: true }]);
     expect(event?.summary).toBe('cafe.rest expires (set to lapse)');
     expect(event?.description).not.toContain('renew');

@@ -5,7 +5,7 @@ const DAY_MS = 86_400_000;
 const day = (n: number) => new Date(Date.UTC(2026, 10, 22) + n * DAY_MS);
 
 /** The days of a month of daily digests that warn. */
-function warned(endsAt: Date, seenAt: Date): number[] {
+function listWarningDays(endsAt: Date, seenAt: Date): number[] {
   const certificates = [{ host: 'cafe.rest', endsAt, seenAt }];
   return Array.from({ length: 30 }, (_, n) => n).filter(
     (n) => findDueCertificates(certificates, [14, 7, 3, 1], { from: day(n - 1), to: day(n) }).length > 0,
@@ -14,15 +14,15 @@ function warned(endsAt: Date, seenAt: Date): number[] {
 
 test.each([
   ['each threshold warns once', day(20.5), day(-50), [7, 14, 18, 20]],
-  ['one that is seen late warns once, then at the thresholds left', day(6.5), day(0.5), [1, 4, 6]],
+  ['a certificate seen late warns at once, then at the remaining thresholds', day(6.5), day(0.5), [1, 4, 6]],
   ['a threshold at the time of a digest counts', day(20), day(-50), [6, 13, 17, 19]],
-  ['one that is seen at the time of a digest warns once', day(6.5), day(2), [2, 4, 6]],
-  ['one with more days left warns later', day(60), day(-50), []],
+  ['a certificate seen at the time of a digest warns once', day(6.5), day(2), [2, 4, 6]],
+  ['a certificate with more days left doesn’t warn yet', day(60), day(-50), []],
 ])('%s', (_case, endsAt, seenAt, days) => {
-  expect(warned(endsAt, seenAt)).toEqual(days);
+  expect(listWarningDays(endsAt, seenAt)).toEqual(days);
 });
 
-test('a pause of the bot loses no warning', () => {
+test('downtime of the bot loses no warning', () => {
   const certificates = [{ host: 'cafe.rest', endsAt: day(9), seenAt: day(-50) }];
   expect(findDueCertificates(certificates, [14, 7], { from: day(1), to: day(5) })).toEqual(certificates);
 });

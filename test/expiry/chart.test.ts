@@ -9,7 +9,7 @@ test('the chart begins with the team’s current month', () => {
   expect(listNextTwelveMonths(now, 'UTC')).toHaveLength(12);
 });
 
-test('it has twelve months, including empty ones, and only those', () => {
+test('the chart has only twelve months, including empty ones', () => {
   const counts = [
     ['2026-09', 9],
     ['2026-12', 2],

@@ -36,7 +36,7 @@ describe('the deadline of a name', () => {
     expect(getRenewalOptions(assumed)).toEqual(ways);
   });
 
-  test('sorts names by when they are lost, and hopeless ones last', () => {
+  test('sorts names by urgency, and those that can’t be saved last', () => {
     const sorted = [
       undefined,
       deadline('released', -100),

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { DAY_MS, MINUTE_MS, Rig } from './rig.ts';
 
-/* Digests while the clock jumps, and while processes die. */
+/* Digests while the clock changes and while processes die. */
 
 let rig: Rig;
 
@@ -10,8 +10,8 @@ beforeEach(async () => {
 });
 afterEach(() => rig.stop());
 
-describe('the clock', () => {
-  test('was once years ahead: later digests continue, and nothing is repeated', async () => {
+describe('a clock change', () => {
+  test('of years ahead and back stops no later digest and repeats no reminder', async () => {
     await rig.watch('cafe.rest', 7);
     rig.nextMorning();
     await rig.digest();
@@ -28,7 +28,7 @@ describe('the clock', () => {
     expect(rig.said().filter((each) => each === 'cafe.rest 7')).toEqual(before);
   });
 
-  test('is set back by hours after a digest: no other one follows that day', async () => {
+  test('of hours back after a digest causes no other digest that day', async () => {
     await rig.watch('cafe.rest', 7);
     rig.nextMorning();
     expect(await rig.digest()).toBe('posted');
@@ -40,7 +40,7 @@ describe('the clock', () => {
     expect(rig.said()).toEqual(['cafe.rest 7']);
   });
 
-  test('jumps while a name is snoozed: no reminder until the day, then one', async () => {
+  test('during a snooze causes no reminder until its end, then one', async () => {
     const until = new Date(rig.now.getTime() + 4 * DAY_MS);
     await rig.watch('cafe.rest', 8, { snooze: { until, by: 'U0ALICE', reason: undefined } });
     rig.nextMorning();
@@ -58,7 +58,7 @@ describe('the clock', () => {
     expect(rig.said()).toHaveLength(1);
   });
 
-  test('is set back by hours during a digest: it is soon finished', async () => {
+  test('of hours back during a digest doesn’t prevent its completion', async () => {
     await rig.watch('cafe.rest', 7);
     rig.settings = { ...rig.settings, reminderCron: '0 * * * *' };
     rig.nextMorning();
@@ -77,7 +77,7 @@ describe('the clock', () => {
 });
 
 describe('a process that dies', () => {
-  test('after it claimed and before it posted, leaves everything to the next one, once', async () => {
+  test('after the claim and before the post leaves all reminders to the next one, once', async () => {
     await rig.watch('cafe.rest', 7);
     rig.nextMorning();
     rig.poster.before = () => {
@@ -85,13 +85,13 @@ describe('a process that dies', () => {
     };
     await expect(rig.digest()).rejects.toThrow('killed');
     rig.poster.before = () => undefined;
-    expect(await rig.digest(), 'while the dead one may be alive').toBe('not_due');
+    expect(await rig.digest(), 'before the lease ends').toBe('not_due');
     await rig.endLeases();
     expect([await rig.digest(), await rig.digest()]).toEqual(['posted', 'not_due']);
     expect(rig.said()).toEqual(['cafe.rest 7']);
   });
 
-  test('between two messages, leaves the missing ones to the next process, in the same thread', async () => {
+  test('between two messages leaves the missing ones to the next process, in the same thread', async () => {
     for (let index = 0; index < 45; index += 1) await rig.watch(`n${index}.rest`, 7);
     rig.nextMorning();
     let posts = 0;
@@ -108,7 +108,7 @@ describe('a process that dies', () => {
     expect(rig.said()).toHaveLength(45);
   });
 
-  test('during a digest that is found only the next morning: only the tighter threshold is posted', async () => {
+  test('during a digest that continues two days later: only the tighter threshold is posted', async () => {
     await rig.watch('cafe.rest', 8);
     await rig.watch('bar.rest', 4);
     rig.nextMorning();
@@ -124,7 +124,7 @@ describe('a process that dies', () => {
     expect(rig.said().toSorted()).toEqual(['bar.rest 1', 'cafe.rest 7'].toSorted());
   });
 
-  test('repeatedly, at any post, with another one running: each name is posted once in each place', async () => {
+  test('repeatedly at any post, with another one running, posts each name once per destination', async () => {
     for (let index = 0; index < 70; index += 1) {
       await rig.watch(`n${index}.rest`, index % 3 === 0 ? 1 : 7);
       if (index % 2 === 0) await rig.set(`n${index}.rest`, { owner: 'U0ADA' });

@@ -21,7 +21,7 @@ function dieAtPost(n: number): void {
 }
 
 describe('the schedule', () => {
-  test('is followed: nothing before the time, one digest after it', async () => {
+  test('has one digest after its time, and none before', async () => {
     await rig.watch('cafe.rest', 7);
     expect(await rig.digest()).toBe('not_due');
     rig.nextMorning();
@@ -29,7 +29,7 @@ describe('the schedule', () => {
     expect(rig.said()).toEqual(['cafe.rest 7']);
   });
 
-  test('posts nothing when nothing is due, and forgets digests without messages', async () => {
+  test('posts nothing when nothing is due, and deletes digests without messages', async () => {
     for (let day = 0; day < 5; day += 1) {
       rig.nextMorning();
       expect(await rig.digest()).toBe('nothing_to_say');
@@ -55,8 +55,7 @@ describe('the schedule', () => {
   });
 });
 
-/* Siblings: names that get their dates one by one, the end of a long digest, and a digest without later names. */
-test('names that become due while it is posted are collected, and follow together', async () => {
+test('names that become due during a digest are collected and posted together', async () => {
   rig.collectMs = undefined;
   for (let n = 0; n < 3; n += 1) await rig.watch(`first${n}.rest`, 7);
   rig.nextMorning();
@@ -76,7 +75,7 @@ test('names that become due while it is posted are collected, and follow togethe
   expect(await rig.digest()).toBe('not_due');
 });
 
-test('the chart of the months is posted in the thread of a month’s first digest', async () => {
+test('the chart is posted in the thread of a month’s first digest', async () => {
   for (let n = 0; n < 6; n += 1) await rig.watch(`year${n}.rest`, 40 + 30 * n);
   for (const days of [3, 8, 20, 22]) await rig.watch(`due${days}.rest`, days);
   for (let morning = 0; morning < 25; morning += 1) {
@@ -94,7 +93,7 @@ describe('a change between the plan and the post', () => {
     ['renewed', { expiry: { at: new Date('2028-06-22T12:00:00Z'), source: 'order' as const } }],
     ['snoozed', { snooze: { until: new Date('2027-06-20T12:00:00Z'), by: 'U0ALICE', reason: undefined } }],
     [
-      'let go',
+      'set to lapse',
       {
         lapse: {
           reason: 'not needed',
@@ -103,7 +102,7 @@ describe('a change between the plan and the post', () => {
         },
       },
     ],
-  ])('is noticed: a name that was %s is left out', async (_what, change) => {
+  ])('takes effect: a name that was %s is left out', async (_what, change) => {
     for (let index = 0; index < 20; index += 1) await rig.watch(`n${index}.rest`, 1);
     const late = await rig.watch('late.rest', 7);
     rig.nextMorning();
@@ -118,7 +117,7 @@ describe('a change between the plan and the post', () => {
 });
 
 describe('Slack', () => {
-  test('may be a rate limit: the message is posted afterwards, once', async () => {
+  test('can limit the rate: the message is posted later, once', async () => {
     await rig.watch('cafe.rest', 7);
     rig.nextMorning();
     let tries = 0;
@@ -133,7 +132,7 @@ describe('Slack', () => {
     expect([await rig.digest(), tries, rig.said()]).toEqual(['posted', 3, ['cafe.rest 7']]);
   });
 
-  test('may remove the bot from the channel: admins are notified once, and nothing is lost', async () => {
+  test('can refuse a channel without the bot: admins are notified once, and nothing is lost', async () => {
     await rig.watch('cafe.rest', 7);
     rig.poster.before = () => {
       throw refused('not_in_channel');
@@ -176,7 +175,7 @@ describe('the content of a digest', () => {
     ]);
   });
 
-  test('can be more than is claimed at once: nothing is left for the next day', async () => {
+  test('can exceed one claim: nothing is left for the next day', async () => {
     const lines = Array.from({ length: 1_050 }, (_, index) => ({
       name: `n${index}.rest`,
       expiresAt: new Date('2027-06-20T00:00:00Z'),
@@ -187,7 +186,7 @@ describe('the content of a digest', () => {
     expect(new Set(rig.said()).size).toBe(1_050);
     expect(rig.said()).toHaveLength(1_050);
     expect(rig.poster.heads[0]).toMatchObject({ total: 1_000, hasMore: true });
-    // So that the index lets the next search skip them.
+    // The index skips them in the next search.
     expect(await rig.database.prisma.domain.count({ where: { remindedThreshold: 7 } })).toBe(1_050);
     rig.nextMorning();
     expect(await rig.digest()).toBe('nothing_to_say');
@@ -223,22 +222,22 @@ describe('the content of a digest', () => {
     expect(rig.said()).toEqual(['deleted.rest -4']);
   });
 
-  describe('a deleted name that is back with the same expiry', () => {
+  describe('a deleted name that returns with the same expiry', () => {
     const deletedAt = new Date('2027-06-11T12:00:00Z');
     const deleted = () => rig.watch('back.rest', 100, { deletedAt });
     const restore = async (domain: WatchedDomain) =>
       expect(await rig.store.change(domain, { ...domain, deletedAt: undefined })).toBe(true);
 
     test.each([
-      ['because it was restored', restore],
+      ['after a restore', restore],
       [
-        'after it was off the list',
+        'after it was removed from the list',
         async ({ name, expiry }: WatchedDomain) => {
           await rig.unwatch(name);
           await rig.watch(name, 0, { expiry });
         },
       ],
-    ])('%s, has its reminders again', async (_why, happen) => {
+    ])('%s has its reminders again', async (_why, happen) => {
       const domain = await deleted();
       rig.nextMorning();
       await rig.digest();
@@ -261,29 +260,29 @@ describe('the content of a digest', () => {
         doubt: { code: 'renewal_not_shown', shown: new Date('2027-06-20') },
       });
     };
-    const told = () =>
+    const listDisputed = () =>
       [...rig.poster.heads, ...rig.poster.replies].map((part) => part.disputed.map(({ name }) => name));
 
-    test('is reported weekly until it is shown, and suppresses no reminder', async () => {
+    test('is reported weekly until it is shown, and suppresses no reminders', async () => {
       const domain = await disputed('lost.rest');
       for (let day = 0; day < 13; day += 1) {
         rig.nextMorning();
         await rig.digest();
       }
-      expect(told()).toEqual([['lost.rest'], ['lost.rest']]);
+      expect(listDisputed()).toEqual([['lost.rest'], ['lost.rest']]);
       expect(await rig.store.change(domain, { ...domain, doubt: undefined })).toBe(true);
       rig.now = new Date((domain.expiry?.at.getTime() ?? 0) - 61 * DAY_MS);
       rig.nextMorning();
       await rig.digest();
       expect(rig.said()).toEqual(['lost.rest 60']);
-      expect(told()).toHaveLength(3);
+      expect(listDisputed()).toHaveLength(3);
     });
   });
 });
 
-describe('several places', () => {
-  /** The reminders, as `name place`. */
-  const places = () => rig.poster.said.map(({ name, to }) => `${name} ${to}`);
+describe('several destinations', () => {
+  /** The reminders, as `name destination`. */
+  const listDestinations = () => rig.poster.said.map(({ name, to }) => `${name} ${to}`);
 
   async function watchFour(): Promise<void> {
     for (const name of ['brand.rest', 'mine.rest', 'plain.rest', 'both.rest']) await rig.watch(name, 7);
@@ -295,24 +294,24 @@ describe('several places', () => {
 
   const ONCE = ['both.rest C0BRAND', 'brand.rest C0BRAND', 'mine.rest U0ADA', 'plain.rest C0EXPIRY'];
 
-  test('get their own names, each once: a channel before the owner, and the common one the rest', async () => {
+  test('get their own names once: the name’s channel before its owner, the reminder channel the rest', async () => {
     await watchFour();
     expect([await rig.digest(), await rig.digest()]).toEqual(['posted', 'not_due']);
-    expect(places().sort()).toEqual(ONCE);
-    const renewable = async (to: string) => {
+    expect(listDestinations().sort()).toEqual(ONCE);
+    const listRenewable = async (to: string) => {
       const [digest = ''] = await rig.digests();
       const said = await rig.reminders.listReminderKeys(digest, to);
       return said.map(({ name }) => name).sort();
     };
-    expect(await renewable('C0BRAND'), 'what is offered there together').toEqual(['both.rest', 'brand.rest']);
-    expect(await renewable('')).toEqual(['plain.rest']);
+    expect(await listRenewable('C0BRAND'), 'offered together').toEqual(['both.rest', 'brand.rest']);
+    expect(await listRenewable('')).toEqual(['plain.rest']);
   });
 
   test.each([
-    ['the last reminder before its expiry', 1, {}],
-    ['one after its expiry', -1, {}],
-    ['one of its deletion', 100, { deletedAt: new Date('2027-06-11T12:00:00Z') }],
-  ])('copy %s to the common channel', async (_what, days, more) => {
+    ['the last reminder before the expiry', 1, {}],
+    ['a reminder after the expiry', -1, {}],
+    ['a reminder about a deletion', 100, { deletedAt: new Date('2027-06-11T12:00:00Z') }],
+  ])('copy %s to the reminder channel', async (_what, days, more) => {
     await rig.watch('mine.rest', days, more);
     await rig.set('mine.rest', { owner: 'U0ADA' });
     await rig.watch('brand.rest', days, more);
@@ -321,7 +320,7 @@ describe('several places', () => {
     await rig.set('common.rest', { channel: 'C0EXPIRY' });
     rig.nextMorning();
     expect([await rig.digest(), await rig.digest()]).toEqual(['posted', 'not_due']);
-    expect(places().sort()).toEqual([
+    expect(listDestinations().sort()).toEqual([
       'brand.rest C0BRAND',
       'brand.rest C0EXPIRY',
       'common.rest C0EXPIRY',
@@ -333,25 +332,25 @@ describe('several places', () => {
     expect(listed.map(({ name }) => name).sort()).toEqual(['brand.rest', 'common.rest', 'mine.rest']);
   });
 
-  test('the common channel gets nothing if every name has its own place', async () => {
+  test('leave nothing to the reminder channel if every name has its own', async () => {
     await rig.watch('brand.rest', 7);
     await rig.set('brand.rest', { channel: 'C0BRAND' });
     rig.nextMorning();
     expect([await rig.digest(), await rig.digest()]).toEqual(['posted', 'not_due']);
-    expect(places()).toEqual(['brand.rest C0BRAND']);
+    expect(listDestinations()).toEqual(['brand.rest C0BRAND']);
   });
 
-  test.each([0, 1, 2])('get each name once if the process dies before post %i', async (dies) => {
+  test.each([0, 1, 2])('get each name once if the process dies after %i posts', async (postCount) => {
     await watchFour();
-    dieAtPost(dies + 1);
+    dieAtPost(postCount + 1);
     await expect(rig.digest()).rejects.toThrow('killed');
     rig.poster.before = () => undefined;
     await rig.endLeases();
     expect([await rig.digest(), await rig.digest()]).toEqual(['posted', 'not_due']);
-    expect(places().sort()).toEqual(ONCE);
+    expect(listDestinations().sort()).toEqual(ONCE);
   });
 
-  test('continue in the thread that was started there before the process died', async () => {
+  test('continue in the thread that was started before the process died', async () => {
     for (let index = 0; index < 30; index += 1) {
       await rig.watch(`n${index}.rest`, 7);
       await rig.set(`n${index}.rest`, { channel: 'C0BRAND' });
@@ -363,17 +362,17 @@ describe('several places', () => {
     await rig.endLeases();
     await rig.digest();
     expect(rig.poster.heads).toHaveLength(1);
-    expect(new Set(places()).size).toBe(30);
-    expect(places()).toHaveLength(30);
+    expect(new Set(listDestinations()).size).toBe(30);
+    expect(listDestinations()).toHaveLength(30);
   });
 
-  test('that Slack refuses leave their names to the common channel, with a note', async () => {
+  test('that Slack refuses leave their names to the reminder channel, with a note', async () => {
     await watchFour();
     rig.poster.before = (to) => {
       if (to === 'C0BRAND') throw refused('is_archived');
     };
     expect([await rig.digest(), await rig.digest()]).toEqual(['posted', 'not_due']);
-    expect(places().sort()).toEqual([
+    expect(listDestinations().sort()).toEqual([
       'both.rest C0EXPIRY',
       'brand.rest C0EXPIRY',
       'mine.rest U0ADA',
@@ -385,10 +384,10 @@ describe('several places', () => {
       ['brand.rest', 'C0BRAND'],
       ['plain.rest', undefined],
     ]);
-    expect(rig.poster.complaints, 'no admin needs to act at once').toEqual([]);
+    expect(rig.poster.complaints, 'notifications to admins').toEqual([]);
   });
 
-  describe('of an owner who is asked', () => {
+  describe('with an owner question', () => {
     /** One name to ask about, and one that its owner keeps. */
     beforeEach(async () => {
       rig.asksOwners = true;
@@ -409,17 +408,17 @@ describe('several places', () => {
 
     test('get one message with the question and the reminders', async () => {
       expect([await rig.digest(), await rig.digest()]).toEqual(['posted', 'not_due']);
-      expect(places().sort()).toEqual(['kept.rest U0ADA', 'new.rest U0ADA']);
+      expect(listDestinations().sort()).toEqual(['kept.rest U0ADA', 'new.rest U0ADA']);
       expect(rig.poster.questions).toHaveLength(1);
     });
 
-    test('get more than 20 names in its thread', async () => {
+    test('get more than 20 names in the question’s thread', async () => {
       for (let index = 0; index < 43; index += 1) {
         await rig.watch(`many${index}.rest`, 20);
         await rig.set(`many${index}.rest`, { owner: 'U0ADA' });
       }
       await rig.digest();
-      expect(places()).toHaveLength(45);
+      expect(listDestinations()).toHaveLength(45);
       const sizes = rig.poster.questions.map(
         ({ questions, reminders }) => questions.length + reminders.length,
       );
@@ -428,20 +427,20 @@ describe('several places', () => {
     });
   });
 
-  test('don’t wait for one that Slack limits, and nothing is posted twice', async () => {
+  test('don’t wait for a rate-limited one, and nothing is posted twice', async () => {
     await watchFour();
     rig.poster.before = (to) => {
       if (to === 'U0ADA') throw limited(60_000);
     };
     expect(await rig.digest()).toBe('postponed');
-    expect(places().sort(), 'at once').toEqual(ONCE.filter((each) => each !== 'mine.rest U0ADA'));
+    expect(listDestinations().sort(), 'at once').toEqual(ONCE.filter((each) => each !== 'mine.rest U0ADA'));
     rig.poster.before = () => undefined;
     rig.now = new Date(rig.now.getTime() + 2 * MINUTE_MS);
     expect([await rig.digest(), await rig.digest()]).toEqual(['posted', 'not_due']);
-    expect(places().sort()).toEqual(ONCE);
+    expect(listDestinations().sort()).toEqual(ONCE);
   });
 
-  test('that are closed during a digest leave its rest to the channel chosen since', async () => {
+  test('that are archived during a digest leave the rest to the newly chosen channel', async () => {
     for (let index = 0; index < 30; index += 1) await rig.watch(`n${index}.rest`, 7);
     rig.nextMorning();
     rig.poster.before = (to) => {
@@ -451,7 +450,7 @@ describe('several places', () => {
     rig.settings = { ...rig.settings, reminderChannel: 'C0NEW' };
     rig.now = new Date(rig.now.getTime() + MINUTE_MS);
     expect(await rig.digest()).toBe('posted');
-    expect(places().filter((each) => each.endsWith('C0EXPIRY'))).toHaveLength(20);
-    expect(places().filter((each) => each.endsWith('C0NEW'))).toHaveLength(10);
+    expect(listDestinations().filter((each) => each.endsWith('C0EXPIRY'))).toHaveLength(20);
+    expect(listDestinations().filter((each) => each.endsWith('C0NEW'))).toHaveLength(10);
   });
 });

@@ -61,10 +61,10 @@ interface Stored {
   readonly claimedAt?: Date;
 }
 
-/** Keeps claims and freed reminders. */
-function storing({ candidates = [], claimedAt, ...stored }: Stored) {
+/** A store that records claims and releases. */
+function createStore({ candidates = [], claimedAt, ...stored }: Stored) {
   const claims: ReminderClaim[] = [];
-  const freed: (readonly ReminderKey[] | undefined)[] = [];
+  const released: (readonly ReminderKey[] | undefined)[] = [];
   const { reminders } = slackContextWith({
     reminders: {
       listPlanned: async () => stored.planned ?? [],
@@ -79,14 +79,14 @@ function storing({ candidates = [], claimedAt, ...stored }: Stored) {
         (stored.disputed ?? []).filter(({ renewed }) => renewed.at < before).slice(0, limit),
       claim: async (_digestId, added) => claims.push(...added),
       releaseClaims: async (_digestId, keys) => {
-        freed.push(keys);
+        released.push(keys);
       },
     },
   });
-  return { reminders, claims, freed };
+  return { reminders, claims, released };
 }
 
-const next = (stored: ReturnType<typeof storing>) =>
+const claimNext = (stored: ReturnType<typeof createStore>) =>
   claimNextBatch(stored.reminders, 'd', SCHEDULE, 'C0EXPIRY');
 
 describe('the next batch of a digest', () => {
@@ -96,87 +96,92 @@ describe('the next batch of a digest', () => {
     ['disputed renewals follow', { disputed: [disputed('a.rest', -15)] }, false, true],
   ])('starts with claimed reminders: %s', async (_what, stored, hasMoreNames, hasMoreDisputed) => {
     const claimed = [planned(7, 7)];
-    const store = storing({ ...stored, planned: claimed });
-    expect(await next(store)).toEqual({ planned: claimed, hasMoreNames, hasMoreDisputed });
+    const store = createStore({ ...stored, planned: claimed });
+    expect(await claimNext(store)).toEqual({ planned: claimed, hasMoreNames, hasMoreDisputed });
     expect(store.claims).toEqual([]);
   });
 
-  test('claims due names and renewals not shown for 14 days, numbered by week', async () => {
-    const store = storing({
+  test('claims due names, and renewals that the registry hasn’t shown for 14 days, numbered by week', async () => {
+    const store = createStore({
       candidates: [reminder(7)],
       disputed: [disputed('lost.rest', -15), disputed('new.rest', -13)],
     });
-    expect(await next(store)).toMatchObject({ hasMoreNames: false, hasMoreDisputed: false });
+    expect(await claimNext(store)).toMatchObject({ hasMoreNames: false, hasMoreDisputed: false });
     expect(store.claims).toMatchObject([
       { name: 'cafe.rest', expiry: '2027-06-21', threshold: 7 },
       { name: 'lost.rest', threshold: 100_002, destination: '', isCopied: false },
     ]);
   });
 
-  test('says that more disputed renewals follow if a message is full of them', async () => {
+  test('reports more disputed renewals if they fill a message', async () => {
     const lost = Array.from({ length: 20 }, (_, index) => disputed(`n${index}.rest`, -15));
-    expect(await next(storing({ disputed: lost }))).toMatchObject({ hasMoreDisputed: true });
+    expect(await claimNext(createStore({ disputed: lost }))).toMatchObject({ hasMoreDisputed: true });
   });
 
-  test('is nothing if none is due, and frees the other claims', async () => {
-    const store = storing({});
-    expect(await next(store)).toBeUndefined();
-    expect(store.freed).toEqual([undefined]);
+  test('is empty if nothing is due, and other claims are released', async () => {
+    const store = createStore({});
+    expect(await claimNext(store)).toBeUndefined();
+    expect(store.released).toEqual([undefined]);
   });
 });
 
 test.each([
-  ['of its first batch', undefined, 0],
+  ['for the first batch', undefined, 0],
   ['while it collects names', -59, 1],
   ['right after a claim', 0, 60],
   ['after collecting', -60, 0],
   ['ten minutes later', -660, -600],
   ['too late', -661, undefined],
   ['after the clock was set back', 30, 0],
-])('the time of a claim, in seconds from now: %s', (_what, claimed, claims) => {
+])('computes the next claim time: %s', (_what, claimed, claims) => {
   const at = (seconds: number | undefined) =>
     seconds === undefined ? undefined : new Date(NOW.getTime() + seconds * 1_000);
   expect(computeNextClaimTime(at(claimed), SCHEDULE)).toEqual(at(claims));
 });
 
-describe('the destination of a reminder', () => {
+describe('a reminder', () => {
   const OWNER = 'U0ADA 2027-06-14';
   const question = { owner: 'U0ADA', expiry: '2027-06-20', at: inDays(-20), subject: OWNER };
   test.each<[what: string, days: number, more: Partial<WatchedReminder>, claim: Partial<ReminderClaim>]>([
     [
-      'the reminder channel',
+      'goes to the reminder channel by default',
       6,
       {},
       { destination: '', purpose: '', isCopied: false, lastReminderPhase: undefined },
     ],
     [
-      'the name’s channel',
+      'goes to the name’s channel',
       6,
       { channel: 'C0BRAND', owner: 'U0ADA' },
       { destination: 'C0BRAND', purpose: '' },
     ],
     [
-      'the reminder channel as the name’s own',
+      'goes to the reminder channel if that is the name’s channel',
       1,
       { channel: 'C0EXPIRY' },
       { destination: '', isCopied: false },
     ],
-    ['the owner', 6, { owner: 'U0ADA' }, { destination: 'U0ADA', purpose: OWNER, isCopied: false }],
-    ['not an owner who left', 6, { owner: 'U0ADA', ownerLeftAt: NOW }, { destination: '', purpose: '' }],
-    ['copied on the last day', 1, { owner: 'U0ADA' }, { isCopied: true, lastReminderPhase: 'registered' }],
+    ['goes to the owner', 6, { owner: 'U0ADA' }, { destination: 'U0ADA', purpose: OWNER, isCopied: false }],
+    ['goes to no owner who left', 6, { owner: 'U0ADA', ownerLeftAt: NOW }, { destination: '', purpose: '' }],
+    ['is copied on the last day', 1, { owner: 'U0ADA' }, { isCopied: true, lastReminderPhase: 'registered' }],
     [
-      'copied after the expiry',
+      'is copied after the expiry',
       -1,
       { owner: 'U0ADA' },
       { isCopied: true, lastReminderPhase: 'auto_renew_grace' },
     ],
     [
-      'copied without an answer',
+      'is copied if the owner doesn’t answer',
       6,
       { owner: 'U0ADA', question },
       { isCopied: true, lastReminderPhase: undefined },
     ],
-    ['common without an answer', 6, { owner: 'U0ADA', question, channel: 'C0EXPIRY' }, { isCopied: false }],
+    [
+      'isn’t copied within a channel',
+      6,
+      { owner: 'U0ADA', question, channel: 'C0EXPIRY' },
+      { isCopied: false },
+    ],
   ])('%s', (_what, days, more, claim) => {
     const claims = planReminders([reminder(days, more)], SCHEDULE).map((due) =>
       toClaim(due, 'C0EXPIRY', SCHEDULE),
@@ -189,13 +194,13 @@ describe('due names', () => {
   test.each([
     [1_000, false],
     [1_001, true],
-  ])('are claimed a thousand at once: of %i names, more follow: %s', async (length, more) => {
+  ])('are claimed a thousand at a time: with %i names, more follow: %s', async (length, more) => {
     const candidates = Array.from({ length }, (_, index) => reminder(7, { name: `n${index}.rest` }));
-    const found = await collectDue(storing({ candidates }).reminders, SCHEDULE);
+    const found = await collectDue(createStore({ candidates }).reminders, SCHEDULE);
     expect([found.due.length, found.hasMore]).toEqual([1_000, more]);
   });
 
-  test('are read from the most urgent that can be saved', async () => {
+  test('are read by urgency, and those that can’t be saved last', async () => {
     const read: number[] = [];
     const { reminders } = slackContextWith({
       reminders: {
@@ -213,21 +218,21 @@ describe('due names', () => {
     expect(read).toEqual([-6, -5, -4, -12, -11, -10, -9, -3, -2, -1, 0, 1, 7, -7, -8]);
   });
 
-  test('that changed after the claim are dropped and freed', async () => {
-    const store = storing({});
+  test('that changed after the claim are dropped and released', async () => {
+    const store = createStore({});
     const kept = planned(7, 7);
     const [other, moved] = [planned(6, 30), planned(5, 7)];
     const gone = [other, { ...moved, key: { ...moved.key, expiry: '2026-06-19' } }];
     const lost = planned(300, 100_000);
     const found = await dropOutdatedReminders(store.reminders, 'd', [lost, ...gone, kept], SCHEDULE);
     expect([found.due.map(({ watched }) => watched), found.disputed]).toEqual([[kept], [lost]]);
-    expect(store.freed).toEqual([gone.map(({ key }) => key)]);
+    expect(store.released).toEqual([gone.map(({ key }) => key)]);
   });
 
-  test('that are still due are not freed', async () => {
-    const store = storing({});
+  test('that are still due stay claimed', async () => {
+    const store = createStore({});
     await dropOutdatedReminders(store.reminders, 'd', [planned(7, 7)], SCHEDULE);
-    expect(store.freed).toEqual([]);
+    expect(store.released).toEqual([]);
   });
 });
 
@@ -237,7 +242,7 @@ describe('the messages of a digest', () => {
       Number(purpose.slice(1)),
     ).map(({ part, reminders }) => [part, reminders.map(({ name }) => name)] as const);
 
-  test('are first those that exist, in order, then one with the rest', () => {
+  test('are the existing ones in order, then one with the rest', () => {
     const names = [planned(1, 1, { purpose: ':2' }), planned(6, 7, { purpose: ':1' }), planned(7, 7)];
     const lost = [planned(300, 100_002, { purpose: ':2' }), planned(301, 100_002)];
     expect(assign(names, lost)).toEqual([
@@ -247,7 +252,7 @@ describe('the messages of a digest', () => {
     ]);
   });
 
-  test('are none without reminders, and have up to twenty names', () => {
+  test('don’t exist without reminders, and have up to twenty names each', () => {
     expect(assign([], [])).toEqual([]);
     const names = Array.from({ length: 21 }, (_, index) => planned(7, 7, { name: `n${index}.rest` }));
     expect(assign(names, []).map(([, listed]) => listed.length)).toEqual([20, 1]);

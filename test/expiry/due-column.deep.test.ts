@@ -45,11 +45,11 @@ const move = (name: string, days: number | undefined) =>
 let unfinished: string | undefined;
 
 /** Posts a digest with a reminder for a name's current expiry, possibly without finishing it. */
-async function say(name: string, threshold: number, posts: boolean): Promise<void> {
+async function postReminder(name: string, threshold: number, posts: boolean): Promise<void> {
   const known = await rig.store.find(name);
   if (known?.expiry === undefined) return;
   if (unfinished !== undefined) await rig.reminders.releaseClaims(unfinished);
-  const digestId = await open();
+  const digestId = await openNextDigest();
   unfinished = digestId;
   const keys = [{ name, expiry: getUtcDay(known.expiry.at), threshold }];
   await claim(digestId, keys);
@@ -64,7 +64,7 @@ async function say(name: string, threshold: number, posts: boolean): Promise<voi
 }
 
 /** Opens the digest of the next morning. */
-async function open(): Promise<string> {
+async function openNextDigest(): Promise<string> {
   // The first check of the schedule only records the time.
   for (let morning = 0; morning < 2; morning += 1) {
     rig.nextMorning();
@@ -80,43 +80,43 @@ function claim(digestId: string, keys: readonly ReminderKey[]): Promise<number> 
   return rig.reminders.claim(digestId, claims, rig.now);
 }
 
-/** Names with a column that differs from their reminders. */
-async function wrong(): Promise<string[]> {
+/** Names whose column doesn't match their reminders. */
+async function listMismatches(): Promise<string[]> {
   const { prisma } = rig.database;
   const reminders = await prisma.reminder.findMany();
   return (await prisma.domain.findMany()).flatMap(({ name, expiresAt, remindedThreshold }) => {
-    const said = reminders.filter(
+    const current = reminders.filter(
       (each) =>
         each.name === name && expiresAt !== null && getUtcDay(each.expiresAt) === getUtcDay(expiresAt),
     );
-    const tightest = Math.min(2_147_483_647, ...said.map(({ threshold }) => threshold));
+    const tightest = Math.min(2_147_483_647, ...current.map(({ threshold }) => threshold));
     return expiresAt === null || remindedThreshold === tightest
       ? []
-      : [`${name}: the column is ${remindedThreshold}, the reminders say ${tightest}`];
+      : [`${name}: the column is ${remindedThreshold}, by its reminders it is ${tightest}`];
   });
 }
 
-test('a complete digest claims nothing: it would never be posted', async () => {
+test('a complete digest claims nothing, because it would never be posted', async () => {
   await rig.store.add({
     ...createWatchedDomain('cafe.rest', 'U0ALICE', rig.now),
     expiry: { at: dayAt(0), source: 'person' },
   });
   const keys = [{ name: 'cafe.rest', expiry: getUtcDay(dayAt(0)), threshold: 30 }];
-  const over = await open();
+  const over = await openNextDigest();
   const plan = await rig.notifications.read({ kind: 'digest', id: over });
-  if (plan === undefined) throw new Error('there is no such digest');
+  if (plan === undefined) throw new Error('the digest does not exist');
   await rig.notifications.release(plan, { updated: [], repeatAt: undefined, isComplete: true });
-  const newer = await open();
+  const newer = await openNextDigest();
   expect(await claim(over, keys)).toBe(0);
   expect(await claim(newer, keys)).toBe(1);
 });
 
 const name = fc.constantFrom(...NAMES);
-/** The same end (less than a month) and others. */
+/** The same expiry (moved by less than a month) and others. */
 const days = fc.constantFrom(0, 1, 10, 365, 366);
 const step = fc.oneof(
   fc.record({
-    what: fc.constant('say' as const),
+    what: fc.constant('remind' as const),
     name,
     threshold: fc.constantFrom(...THRESHOLDS),
     posts: fc.boolean(),
@@ -127,14 +127,14 @@ const step = fc.oneof(
   fc.record({ what: fc.constant('add' as const), name, days }),
 );
 
-test('whatever happens to a name, its column matches its reminders', async () => {
+test('the column matches the reminders after any sequence of changes', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 20 }), async (steps) => {
       for (const each of NAMES) await rig.watch(each, 30);
       for (const taken of steps) {
         switch (taken.what) {
-          case 'say':
-            await say(taken.name, taken.threshold, taken.posts);
+          case 'remind':
+            await postReminder(taken.name, taken.threshold, taken.posts);
             break;
           case 'move':
             await move(taken.name, taken.days);
@@ -152,7 +152,7 @@ test('whatever happens to a name, its column matches its reminders', async () =>
           case 'add':
             await rig.watch(taken.name, 0, { expiry: { at: dayAt(taken.days), source: 'person' } });
         }
-        expect(await wrong(), `after: ${JSON.stringify(taken)}`).toEqual([]);
+        expect(await listMismatches(), `after: ${JSON.stringify(taken)}`).toEqual([]);
       }
     }),
     { numRuns: 25 },
@@ -161,21 +161,21 @@ test('whatever happens to a name, its column matches its reminders', async () =>
 
 test.each([
   [
-    'goes away and comes back',
+    'changes and is changed back',
     async () => {
       await move('cafe.rest', 400);
       await move('cafe.rest', 0);
     },
   ],
   [
-    'is forgotten and found again',
+    'is cleared and set again',
     async () => {
       await move('cafe.rest', undefined);
       await move('cafe.rest', 0);
     },
   ],
   [
-    'is given again after the name was off the list',
+    'is imported again after the name was removed',
     async () => {
       await rig.unwatch('cafe.rest');
       await rig.store.importBatch([{ name: 'cafe.rest', expiresAt: dayAt(0) }], 'U0BOB', rig.now);

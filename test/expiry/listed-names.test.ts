@@ -14,8 +14,8 @@ function watched(name: string, days: number | undefined, more: Partial<WatchedDo
 }
 const lapse = { reason: 'old', requestedBy: 'U0ALICE', confirmed: { by: 'U0BOB', at: NOW } };
 
-/** The names, and the ranges and offsets that were read. Ended names aren't on the list. */
-function listing(known: readonly WatchedDomain[], claimed: readonly ReminderKey[] = []) {
+/** A list that records the ranges and offsets read. */
+function createList(known: readonly WatchedDomain[], claimed: readonly ReminderKey[] = []) {
   const read: { readonly range: ListRange; readonly offset: number }[] = [];
   const expiry = createExpiry(
     namesContextWith({
@@ -44,12 +44,12 @@ test.each([
     { day: undefined, daysLeft: undefined },
   ],
   ['no date', watched('a.rest', undefined), { day: undefined, daysLeft: undefined }],
-])('a name with %s is listed with it', async (_what, domain, shown) => {
-  expect(await listing([domain]).expiry.findListed('a.rest')).toMatchObject(shown);
+])('a name with %s is listed accordingly', async (_what, domain, shown) => {
+  expect(await createList([domain]).expiry.findListed('a.rest')).toMatchObject(shown);
 });
 
-test('a list includes the last day, and names that ended recently', async () => {
-  const { expiry, read } = listing([]);
+test('a list includes its last day and names that expired recently', async () => {
+  const { expiry, read } = createList([]);
   await expiry.list(30, 0, 10);
   expect(read).toEqual([
     { range: { from: inDays(-80), until: inDays(31), deletedFrom: inDays(-35) }, offset: 0 },
@@ -62,7 +62,7 @@ describe('names of a digest that can be renewed', () => {
     expiry: inDays(days).toISOString().slice(0, 10),
   });
 
-  test('are sorted by expiry, without those that were renewed, lapse or are disputed', async () => {
+  test('are sorted by expiry, without renewed, lapsing and disputed names', async () => {
     const known = [
       ...[watched('b.rest', 6), watched('a.rest', 5), watched('moved.rest', 37), watched('near.rest', 34)],
       ...[
@@ -72,7 +72,7 @@ describe('names of a digest that can be renewed', () => {
       ],
     ];
     const claimed = known.map(({ name }) => claim(name, 6)).filter(({ name }) => name !== 'lost.rest');
-    const { expiry } = listing(known, [...claimed, claim('lost.rest', 300, 100_000)]);
+    const { expiry } = createList(known, [...claimed, claim('lost.rest', 300, 100_000)]);
     expect((await expiry.listRenewable('d')).map(({ domain }) => domain.name)).toEqual([
       'a.rest',
       'b.rest',
@@ -86,13 +86,13 @@ describe('the names that expire next', () => {
     Array.from({ length: count }, (_, index) => watched(`n${index}-${more.lapse ? 1 : 0}.rest`, 20, more));
 
   test.each([
-    ['enough at first', names(150), 100, 100, [0]],
-    ['enough behind names that lapse', [...names(100, { lapse }), ...names(5)], 5, 5, [0, 100]],
+    ['enough on the first page', names(150), 100, 100, [0]],
+    ['enough after lapsing names', [...names(100, { lapse }), ...names(5)], 5, 5, [0, 100]],
     ['fewer than a page', names(99), 100, 99, [0]],
     ['exactly a page', names(100), 101, 100, [0, 100]],
     ['none with a date', [watched('undated.rest', undefined)], 5, 0, [0]],
   ])('are read in pages: %s', async (_what, known, limit, count, offsets) => {
-    const { expiry, read } = listing(known);
+    const { expiry, read } = createList(known);
     expect(await expiry.loadNextExpiring(limit)).toHaveLength(count);
     const coming = read.filter(({ range }) => range.until > NOW);
     expect(coming.map(({ offset }) => offset)).toEqual(offsets);

@@ -35,11 +35,11 @@ describe('before the expiry', () => {
     [2, 3],
     [1, 1],
     [0, 1],
-  ])('%i days before is a reminder for the threshold %s', (daysLeft, threshold) => {
+  ])('%i days before, the threshold is %s', (daysLeft, threshold) => {
     expect(planned(daysLeft)).toBe(threshold);
   });
 
-  test('a threshold isn’t repeated, nor one after a tighter one', () => {
+  test('a threshold isn’t repeated, and isn’t used after a tighter one', () => {
     expect(planned(6, { remindedThresholds: [60, 30, 14] })).toBe(7);
     expect(planned(6, { remindedThresholds: [7] })).toBeUndefined();
     expect(planned(6, { remindedThresholds: [3] })).toBeUndefined();
@@ -52,7 +52,7 @@ describe('before the expiry', () => {
     expect(planned(-3, { renewedUntil: new Date('2028-06-07') })).toBeUndefined();
   });
 
-  test('an estimate is marked as one, and the requester of the registration is asked last', () => {
+  test('an estimated expiry and the last threshold are marked', () => {
     const [reminder] = planReminders([watched(1, { source: 'order' })], options);
     expect(reminder).toMatchObject({
       isEstimated: true,
@@ -68,7 +68,7 @@ describe('before the expiry', () => {
     });
   });
 
-  test('days are those of people’s calendar', () => {
+  test('days are counted in the team’s time zone', () => {
     const expiresAt = new Date('2026-06-02T02:00:00Z');
     const at = (timeZone: string, source: 'rdap' | 'person') =>
       planReminders([{ ...watched(0), expiresAt, source }], { ...options, timeZone })[0];
@@ -85,7 +85,7 @@ describe('before the expiry', () => {
 describe('a snooze', () => {
   const until = (day: string) => new Date(`${day}T15:00:00Z`);
 
-  test('is quiet until its last day begins, at any hour', () => {
+  test('suppresses reminders until its last day begins, at any hour', () => {
     expect(planned(10, { snoozedUntil: until('2026-06-02') })).toBeUndefined();
     expect(planned(10, { snoozedUntil: until('2026-06-01') })).toBe(14);
     expect(planned(10, { snoozedUntil: until('2026-05-30') })).toBe(14);
@@ -106,7 +106,7 @@ describe('a snooze', () => {
     expect(planned(-46, { snoozedUntil, remindedThresholds: [-1] })).toBe(-4);
   });
 
-  test('is stored with an end not after the expiry', () => {
+  test('ends at a future expiry at the latest', () => {
     const now = new Date('2026-06-01T09:00:00Z');
     const expiresAt = new Date('2026-06-05T00:00:00Z');
     expect(computeSnoozeEnd(expiresAt, 2, now)).toEqual(new Date('2026-06-03T09:00:00Z'));
@@ -127,14 +127,14 @@ describe('after the expiry', () => {
     [-73, 'redemption', -6, '2026-06-02', '2026-06-02'],
     [-76, 'pending_delete', -7, '2026-06-04', undefined],
     [-81, 'released', -8, undefined, undefined],
-  ])('%i days after are in %s', (daysLeft, phase, threshold, lastSafeDay, restoreUntil) => {
+  ])('with %i days left, the phase is %s', (daysLeft, phase, threshold, lastSafeDay, restoreUntil) => {
     const [reminder] = planReminders([watched(daysLeft)], options);
     expect(reminder).toMatchObject({ phase, threshold, daysLeft });
     expect(reminder?.lastSafeDay).toBe(lastSafeDay);
     expect(reminder?.restoreUntil).toBe(restoreUntil);
   });
 
-  test('a name without documented periods is expired, and reported again after a month', () => {
+  test('a name in a zone without documented periods is expired, and reported four times in a month', () => {
     const shop = { name: 'cafe.shop' };
     expect(planReminders([watched(-1, shop)], options)[0]).toMatchObject({
       phase: 'expired',
@@ -154,7 +154,7 @@ describe('after the expiry', () => {
     ]);
   });
 
-  test('a snooze hides that, but not the expiry itself', () => {
+  test('a snooze hides the later ones of these reminders, but not the first', () => {
     const snoozed = { name: 'cafe.shop', snoozedUntil: new Date('2026-06-20T09:00:00Z') };
     expect(planned(-8, snoozed)).toBeUndefined();
     expect(planned(-1, snoozed)).toBe(-9);
@@ -191,7 +191,7 @@ test('a name deleted in a zone without documented periods is reported once, and 
   }
 });
 
-test('the digest begins with what is lost soonest and ends with hopeless names', () => {
+test('reminders start with the names that are lost soonest, and end with those that can’t be saved', () => {
   const names = [
     watched(30, { name: 'month.rest' }),
     watched(-81, { name: 'gone.rest' }),
@@ -350,7 +350,7 @@ describe('over 400 days', () => {
     }
   });
 
-  test('a bot that only runs on some days repeats nothing and never posts a looser threshold later', () => {
+  test('a bot that runs only on some days repeats nothing and never posts a looser threshold later', () => {
     fc.assert(
       fc.property(fc.array(fc.boolean(), { minLength: 7, maxLength: 40 }), (pattern) => {
         const some = names.filter((_, index) => index % 12 === 0);

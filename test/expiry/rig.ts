@@ -67,10 +67,10 @@ export interface Said {
   readonly to: string;
 }
 
-/** The person who is notified of places where nothing can be posted. */
+/** The admin who is notified if posting to a channel fails. */
 const ADMIN = 'U0ADMIN';
 
-/** Replaces Slack and remembers posts. */
+/** Replaces Slack and records posts. */
 class FakePoster {
   readonly heads: DigestHead[] = [];
   readonly charts: { readonly at: Date; readonly months: readonly MonthCount[] }[] = [];
@@ -113,7 +113,7 @@ class FakePoster {
     }
     await this.before(channel);
     const rendered = this.#rendered.get(text);
-    if (rendered === undefined) throw new Error(`nobody rendered ${text}`);
+    if (rendered === undefined) throw new Error(`no message has the text ${text}`);
     if ('months' in rendered) {
       this.charts.push({ at: this.#now(), months: rendered.months });
       return posted;
@@ -123,12 +123,12 @@ class FakePoster {
       this.questions.push(rendered.question);
       for (const { domain } of questions)
         this.said.push({ name: domain.name, threshold: 0, daysLeft: 0, at: this.#now(), to: channel });
-      this.#remember({ reminders }, channel);
+      this.#record({ reminders }, channel);
       return posted;
     }
     if ('head' in rendered) this.heads.push(rendered.head);
     else this.replies.push(rendered.reply);
-    this.#remember('head' in rendered ? rendered.head : rendered.reply, channel);
+    this.#record('head' in rendered ? rendered.head : rendered.reply, channel);
     return posted;
   }
 
@@ -138,7 +138,7 @@ class FakePoster {
     return textMessage(text);
   }
 
-  #remember({ reminders }: Pick<DigestPart, 'reminders'>, to: string): void {
+  #record({ reminders }: Pick<DigestPart, 'reminders'>, to: string): void {
     for (const { name, threshold, daysLeft } of reminders) {
       this.said.push({ name, threshold, daysLeft, at: this.#now(), to });
     }
@@ -151,7 +151,7 @@ function listedOf(domain: WatchedDomain): ListedName {
 
 const posting = z.object({ channel: z.string(), text: z.string() });
 
-/** A process's own objects, on a shared database. After its death it does nothing. */
+/** The stores of one process on the shared database. After the process dies, they throw. */
 export interface Replica {
   readonly reminders: ReminderStore;
   readonly notifier: NotifierDeps;
@@ -167,7 +167,7 @@ export interface Slack {
 /** The result of a check of the schedule. */
 export type DigestOutcome = 'not_due' | 'nothing_to_say' | 'posted' | 'postponed';
 
-/** The real store and outbox, a clock set by hand, and a poster that remembers. */
+/** The real store and outbox, a manual clock, and a poster that records. */
 export class Rig {
   now = new Date('2027-06-14T12:00:00Z');
   settings: TeamSettings = applySavedSettings(team, {});
@@ -224,7 +224,7 @@ export class Rig {
     const web: SlackWeb = slack?.web ?? {
       call: async (method, args, answer) => {
         const { channel, text } = posting.parse(args);
-        // Answers update questions; only posts are remembered.
+        // Answers update questions; only posts are recorded.
         if (method === 'chat.update') return answer.parse({ ok: true, channel, ts: '0.0' });
         try {
           return answer.parse(await poster.post(channel, text));
@@ -299,7 +299,7 @@ export class Rig {
     return (await said()) > before ? 'posted' : 'nothing_to_say';
   }
 
-  /** Frees the claims of dead processes. */
+  /** Releases the leases of dead processes. */
   async endLeases(): Promise<void> {
     await this.database.prisma.notification.updateMany({ data: { leaseUntil: null } });
   }
@@ -335,7 +335,7 @@ export class Rig {
     await this.database.run(removeDomain(name));
   }
 
-  /** Waits until a minute after the next nine o'clock in Berlin. */
+  /** Sets the clock to a minute after the next nine o'clock in Berlin. */
   nextMorning(): void {
     const day = new Date(this.now.getTime() + DAY_MS).toISOString().slice(0, 10);
     this.now = new Date(nineInBerlin(day).getTime() + MINUTE_MS);
@@ -353,12 +353,12 @@ export function nineInBerlin(day: string): Date {
   return new Date(eight.getTime() + (9 - Number(hour)) * 3_600_000);
 }
 
-/** A rate limit of Slack. */
+/** Slack's error for a rate limit. */
 export function limited(retryAfterMs: number): SlackApiError {
   return new SlackApiError('rate_limited', 'chat.postMessage', { retryAfterMs });
 }
 
-/** Slack's refusal of a post. */
+/** Slack's error for a refused post. */
 export function refused(code: string): SlackApiError {
   return new SlackApiError('refused', 'chat.postMessage', { code });
 }

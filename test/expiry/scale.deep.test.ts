@@ -31,29 +31,29 @@ afterAll(async () => {
   await testDatabase?.drop();
 });
 
-test(`finds exactly the due names among ${NAMES}`, async () => {
+test(`a digest finds exactly the due names among ${NAMES}`, async () => {
   const { due, hasMore } = await collectDue(createReminderStore(database, 'T0STEWARD'), OPTIONS);
   expect({ due: due.length, hasMore }).toEqual({ due: DUE_TODAY, hasMore: false });
 });
 
-test('takes less than a second of database time', async () => {
-  const plan = await planOf('ANALYZE');
+test('the query for due names takes less than a second of database time', async () => {
+  const plan = await explainQuery('ANALYZE');
   const total = Number(/Execution Time: ([\d.]+) ms/.exec(plan)?.[1]);
   expect(total, 'milliseconds of database time').toBeLessThan(1_000);
 });
 
-test('walks whole ranges of any size, about a thousand names at a time', async () => {
+test('ranges of any size are streamed completely, a thousand names at a time', async () => {
   const at = (days: number) => new Date(NOW.getTime() + days * 86_400_000);
   const ranges = [
     { threshold: -10, from: at(3), until: at(12) },
     { threshold: 7, from: at(10), until: at(11) },
     { threshold: 7, from: at(5), until: at(25) },
   ];
-  const walked: string[] = [];
+  const streamed: string[] = [];
   let largest = 0;
   for await (const batch of createReminderStore(database, 'T0STEWARD').streamCandidates(ranges)) {
     largest = Math.max(largest, batch.length);
-    walked.push(...batch.map(({ name }) => name));
+    streamed.push(...batch.map(({ name }) => name));
   }
   const expected: string[] = [];
   for (const { threshold, from, until } of ranges) {
@@ -65,18 +65,18 @@ test('walks whole ranges of any size, about a thousand names at a time', async (
     expected.push(...rows.map(({ name }) => name));
   }
   expect(expected.length).toBeGreaterThan(5_000);
-  expect(walked).toEqual(expected);
+  expect(streamed).toEqual(expected);
   expect(largest, 'names in memory at once').toBeLessThanOrEqual(1_001);
 });
 
-test('finds the names by an index with these ranges', async () => {
-  expectIndex(await planOf());
+test('the query for due names uses the index', async () => {
+  expectIndex(await explainQuery());
 });
 
-// A named statement gets one generic plan, if that pays.
-test('finds the names by an index for any ranges', async () => {
+// PostgreSQL may use a generic plan for a named statement.
+test('the generic plan of the query uses the index', async () => {
   const { text } = selectCandidates([]);
-  expectIndex(await explained(`EXPLAIN (GENERIC_PLAN) ${text}`));
+  expectIndex(await explain(`EXPLAIN (GENERIC_PLAN) ${text}`));
 });
 
 function expectIndex(plan: string): void {
@@ -86,14 +86,14 @@ function expectIndex(plan: string): void {
   );
 }
 
-async function planOf(analyze: 'ANALYZE' | '' = ''): Promise<string> {
+async function explainQuery(analyze: 'ANALYZE' | '' = ''): Promise<string> {
   const { text, values } = selectCandidates(
     listCandidateRanges(OPTIONS).map((range) => ({ ...range, afterName: '' })),
   );
-  return explained(`EXPLAIN ${analyze} ${text}`, values);
+  return explain(`EXPLAIN ${analyze} ${text}`, values);
 }
 
-async function explained(text: string, values?: unknown[]): Promise<string> {
+async function explain(text: string, values?: unknown[]): Promise<string> {
   const { rows } = await client.query<{ 'QUERY PLAN': string }>(text, values);
   return rows.map((row) => row['QUERY PLAN']).join('\n');
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { findLastScheduledTime } from '../../src/expiry/schedule.ts';
 import { formatCalendarDay } from '../../src/zones/calendar-day.ts';
 
-/* A schedule's times are wall-clock times: each comes once per local day, through every clock change. */
+/* A schedule uses wall-clock times: each comes once per local day, through every clock change. */
 
 const MINUTE_MS = 60_000;
 const QUARTER_MS = 15 * MINUTE_MS;
@@ -13,7 +13,7 @@ const WEEK_MS = 7 * DAY_MS;
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 /** The wall-clock time, as if it were UTC. */
-function shown(at: number, timeZone: string): number {
+function getWallClock(at: number, timeZone: string): number {
   const format =
     formats.get(timeZone) ??
     new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' });
@@ -30,9 +30,9 @@ interface ClockChange {
   readonly to: number;
 }
 
-function clockChanges(timeZone: string): ClockChange[] {
+function findClockChanges(timeZone: string): ClockChange[] {
   const found: ClockChange[] = [];
-  const offset = (at: number) => shown(at, timeZone) - at;
+  const offset = (at: number) => getWallClock(at, timeZone) - at;
   for (let week = FROM; week < FROM + YEARS_MS; week += WEEK_MS) {
     const before = offset(week);
     if (offset(week + WEEK_MS) === before) continue;
@@ -42,7 +42,7 @@ function clockChanges(timeZone: string): ClockChange[] {
       if (offset(middle) === before) unchanged = middle;
       else at = middle;
     }
-    found.push({ timeZone, at, from: at + before, to: shown(at, timeZone) });
+    found.push({ timeZone, at, from: at + before, to: getWallClock(at, timeZone) });
   }
   return found;
 }
@@ -53,19 +53,19 @@ const cronOf = (time: number) => {
 };
 const iso = (at: number) => new Date(at).toISOString();
 
-/** When the clocks first show a time or a later one, found by checking every minute. */
-function firstShown(time: number, { timeZone, at }: ClockChange): number {
+/** When the clock first shows a time or a later one, found by checking every 15 minutes. */
+function findFirstMoment(time: number, { timeZone, at }: ClockChange): number {
   let moment = at - 3 * DAY_MS;
-  while (shown(moment, timeZone) < time) moment += QUARTER_MS;
+  while (getWallClock(moment, timeZone) < time) moment += QUARTER_MS;
   return moment;
 }
 
-function failuresAt(change: ClockChange): string[] {
+function listFailures(change: ClockChange): string[] {
   const { timeZone, at, from, to } = change;
   const [start, end] = [Math.min(from, to), Math.max(from, to)];
   const times = [start - QUARTER_MS, start, start + QUARTER_MS, end - QUARTER_MS, end, end + QUARTER_MS];
   return times.flatMap((time) => {
-    const days = [-1, 0, 1].map((day) => firstShown(time + day * DAY_MS, change));
+    const days = [-1, 0, 1].map((day) => findFirstMoment(time + day * DAY_MS, change));
     return days.flatMap((expected, index) => {
       const next = days[index + 1] ?? expected + QUARTER_MS;
       const probes = [expected, expected + 1, (expected + next) / 2, next - 1, Math.min(at, next - 1)];
@@ -77,14 +77,14 @@ function failuresAt(change: ClockChange): string[] {
   });
 }
 
-test('each time comes once a day through every clock change of the next five years, in every zone', () => {
-  const changes = Intl.supportedValuesOf('timeZone').flatMap(clockChanges);
+test('each time comes once a day through every clock change of five years, in every zone', () => {
+  const changes = Intl.supportedValuesOf('timeZone').flatMap(findClockChanges);
   // One zone is enough for all zones with the same changes.
-  const alike = new Map(
+  const distinct = new Map(
     changes.map((change) => [`${change.from % DAY_MS} ${change.to - change.from}`, change]),
   );
-  expect(alike.size).toBeGreaterThan(10);
-  expect([...alike.values()].flatMap(failuresAt).slice(0, 5)).toEqual([]);
+  expect(distinct.size).toBeGreaterThan(10);
+  expect([...distinct.values()].flatMap(listFailures).slice(0, 5)).toEqual([]);
 });
 
 test.each([
@@ -104,13 +104,13 @@ test.each([
   ['* * * * *', 'Europe/Berlin', '2027-10-31T01:30:00Z', '2027-10-31T00:59:00Z'],
   ['0 9 * * *', 'Europe/Berlin', '2027-03-01T07:59:59.999Z', '2027-02-28T08:00:00Z'],
   ['0 9 * * *', 'Europe/Berlin', '2027-03-01T08:00:00Z', '2027-03-01T08:00:00Z'],
-])('%s in %s, last before %s', (cron, timeZone, now, expected) => {
+])('the last time of “%s” in %s before %s', (cron, timeZone, now, expected) => {
   expect(findLastScheduledTime(cron, timeZone, new Date(now)).toISOString()).toBe(
     new Date(expected).toISOString(),
   );
 });
 
-test('a day has one digest, checked hourly for a year', () => {
+test('each day of a year has one scheduled time', () => {
   for (const timeZone of ['America/Havana', 'Australia/Lord_Howe']) {
     const days = new Map<string, Set<number>>();
     for (let at = FROM; at < FROM + 365 * DAY_MS; at += 60 * MINUTE_MS) {

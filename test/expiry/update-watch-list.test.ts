@@ -36,7 +36,7 @@ function outcomeOf(
 }
 
 describe('the watch list after a success', () => {
-  test('of a renewal has no reminders until the new expiry, an estimate', () => {
+  test('of a renewal has an estimated new expiry, and no reminders until then', () => {
     expect(outcomeOf('renew', known)).toMatchObject({
       expiry: { at: new Date('2029-06-20T12:00:00Z'), source: 'order' },
       renewed: { until: new Date('2029-06-20T12:00:00Z'), at: NOW },
@@ -53,7 +53,7 @@ describe('the watch list after a success', () => {
       { owner: 'U0CAROL', note: 'shop' },
       { owner: 'U0CAROL', note: 'shop' },
     ],
-    ['leaves it to nobody if the owner was cleared, and keeps its note', {}, { owner: null }],
+    ['removes the owner if it was cleared, and keeps the note', {}, { owner: null }],
     ['changes neither if the request has neither', undefined, undefined],
   ])('of a transfer %s', (_what, ownership, change) => {
     const order = { ...newOrder(['cafe.rest'], { id: 'order-1', task: 'transfer', account }), ownership };
@@ -61,7 +61,7 @@ describe('the watch list after a success', () => {
     expect(details).toEqual(change && { change, by: 'U0ALICE' });
   });
 
-  test('of a renewal of an unknown name expects the earliest possible expiry', () => {
+  test('of a renewal of an unwatched name has the earliest possible expiry', () => {
     const until = new Date(Date.parse('2029-06-14T12:00:00Z') - 45 * DAY_MS);
     expect(outcomeOf('renew', undefined)).toMatchObject({
       expiry: { at: until, source: 'order' },
@@ -69,13 +69,13 @@ describe('the watch list after a success', () => {
     });
   });
 
-  describe('of a renewal that the registry has shown already', () => {
+  describe('of a renewal that the registry already shows', () => {
     const sentAt = new Date('2027-06-14T11:59:50Z');
-    const shown = (until: string, at: Date, before = known): WatchedDomain => ({
+    const lookUp = (until: string, at: Date, before = known): WatchedDomain => ({
       ...before,
       ...updateDatesAfterLookup(before, lookThatShows('cafe.rest', at, registrationUntil(new Date(until)))),
     });
-    const followed = (before: WatchedDomain, years = 2) => {
+    const renew = (before: WatchedDomain, years = 2) => {
       const order = newOrder(['cafe.rest'], {
         id: 'order-1',
         task: 'renew',
@@ -86,10 +86,10 @@ describe('the watch list after a success', () => {
     };
 
     test('adds its years once', () => {
-      const looked = shown('2029-06-20T12:00:00Z', new Date('2027-06-14T11:59:59Z'));
-      expect(followed(looked)).toMatchObject({ expiry: looked.expiry, renewed: undefined });
-      const again = shown('2029-06-20T12:00:00Z', new Date('2027-06-14T12:30:00Z'), looked);
-      expect(followed(again), 'after another look').toMatchObject({
+      const looked = lookUp('2029-06-20T12:00:00Z', new Date('2027-06-14T11:59:59Z'));
+      expect(renew(looked)).toMatchObject({ expiry: looked.expiry, renewed: undefined });
+      const again = lookUp('2029-06-20T12:00:00Z', new Date('2027-06-14T12:30:00Z'), looked);
+      expect(renew(again), 'after another lookup').toMatchObject({
         expiry: looked.expiry,
         renewed: undefined,
       });
@@ -97,21 +97,21 @@ describe('the watch list after a success', () => {
 
     test.each<[string, WatchedDomain]>([
       ['nothing', known],
-      ['the former date', shown('2027-06-20T12:00:00Z', NOW)],
-      ['a renewal of days before', shown('2029-06-20T12:00:00Z', new Date('2027-06-10T12:00:00Z'))],
-      ['fewer years', shown('2028-06-20T12:00:00Z', NOW)],
+      ['the former date', lookUp('2027-06-20T12:00:00Z', NOW)],
+      ['a renewal of days before', lookUp('2029-06-20T12:00:00Z', new Date('2027-06-10T12:00:00Z'))],
+      ['fewer years', lookUp('2028-06-20T12:00:00Z', NOW)],
     ])('adds them if the registry has shown %s', (_what, before) => {
       const until = before.expiry && addYears(before.expiry.at, 2);
-      expect(followed(before)).toMatchObject({ expiry: { at: until, source: 'order' }, renewed: { until } });
+      expect(renew(before)).toMatchObject({ expiry: { at: until, source: 'order' }, renewed: { until } });
     });
 
-    test('of two renewals in a row adds those of the second one, which isn’t shown yet', () => {
-      const first = shown('2029-06-20T12:00:00Z', new Date('2027-06-14T11:59:40Z'));
-      expect(followed(first, 1)?.expiry?.at).toEqual(new Date('2030-06-20T12:00:00Z'));
+    test('adds those of a second renewal that isn’t shown yet', () => {
+      const first = lookUp('2029-06-20T12:00:00Z', new Date('2027-06-14T11:59:40Z'));
+      expect(renew(first, 1)?.expiry?.at).toEqual(new Date('2030-06-20T12:00:00Z'));
     });
   });
 
-  test('of a registration watches the name for a year, whatever was known before', () => {
+  test('of a registration has the name for a year, whatever was known before', () => {
     const fresh = { expiry: { at: new Date('2028-06-14T12:00:00Z'), source: 'order' }, deletedAt: undefined };
     expect(outcomeOf('create', undefined, {})).toMatchObject({ ...fresh, addedBy: 'U0ALICE' });
     expect(outcomeOf('create', { ...known, deletedAt: NOW }, {})).toMatchObject(fresh);
@@ -123,15 +123,15 @@ describe('the watch list after a success', () => {
     expect(outcomeOf('transfer', undefined, {})?.renewed).toBeUndefined();
   });
 
-  test('of a deletion and a restore changes only watched names', () => {
+  test('of a deletion or restore changes only watched names', () => {
     expect(outcomeOf('delete', known, {})).toMatchObject({ deletedAt: NOW });
-    expect(outcomeOf('restore', { ...known, deletedAt: NOW }, {}), 'it is only accepted').toMatchObject({
+    expect(outcomeOf('restore', { ...known, deletedAt: NOW }, {}), 'only accepted').toMatchObject({
       deletedAt: NOW,
     });
     expect([outcomeOf('delete', undefined), outcomeOf('restore', undefined)]).toEqual([undefined, undefined]);
   });
 
-  test('in the demo system changes nothing: its names are separate', () => {
+  test('in the demo context doesn’t change, because its names are separate', () => {
     expect(outcomeOf('renew', known, { period: 1 }, 1)).toBeUndefined();
     expect(outcomeOf('create', undefined, {}, 1)).toBeUndefined();
   });
@@ -139,14 +139,14 @@ describe('the watch list after a success', () => {
 
 describe('on the real store', () => {
   let rig: Rig;
-  const follower = () => namesContextWith({ watchList: rig.store, now: () => NOW });
+  const buildContext = () => namesContextWith({ watchList: rig.store, now: () => NOW });
   beforeEach(async () => {
     rig = await Rig.start();
     rig.now = NOW;
   });
   afterEach(() => rig.stop());
 
-  async function anOrder(id: string): Promise<Order> {
+  async function createSucceededOrder(id: string): Promise<Order> {
     const row = {
       id,
       task: 'renew',
@@ -172,31 +172,31 @@ describe('on the real store', () => {
     await rig.database.prisma.order.create({ data: { ...row, items } });
     const store = createOrderStore(rig.database, BOT_SIGNER);
     const order = await store.load(id, 'system');
-    if (order === undefined) throw new Error('the order is gone');
+    if (order === undefined) throw new Error('the order does not exist');
     return order;
   }
 
-  test('any number of concurrent calls for one success adds the years once', async () => {
+  test('concurrent calls for one success add the years once', async () => {
     await rig.watch('cafe.rest', 6);
-    const order = await anOrder('order1');
-    const deps = follower();
+    const order = await createSucceededOrder('order1');
+    const deps = buildContext();
     const outcomes = await Promise.all([1, 2, 3].map(() => updateWatchList(deps, order, 1)));
     expect(outcomes.filter(Boolean)).toHaveLength(1);
     expect(await updateWatchList(deps, order, 1)).toBeUndefined();
     expect((await rig.store.find('cafe.rest'))?.expiry?.at).toEqual(new Date('2028-06-20T12:00:00Z'));
   });
 
-  test('neither a concurrent change nor the success is lost, even if two processes apply it', async () => {
+  test('a concurrent change and the success are both saved, even if two processes apply the success', async () => {
     await rig.watch('cafe.rest', 6);
-    const order = await anOrder('order1');
-    const deps = follower();
+    const order = await createSucceededOrder('order1');
+    const deps = buildContext();
     const at = new Date('2027-09-01T12:00:00Z');
     const { following } = await rig.database.transaction(async (run) => {
       await run(
         Prisma.sql`UPDATE domains SET version = version + 1, expires_at = ${at}, last_lookup_at = ${at}`,
       );
       const begun = [1, 2].map(() => updateWatchList(deps, order, 1));
-      await expect.poll(waiting, { message: 'those that wait for a lock' }).toBe(2);
+      await expect.poll(countLockWaits, { message: 'connections that wait for a lock' }).toBe(2);
       // Not awaited here: they continue after the commit.
       return { following: begun };
     });
@@ -209,23 +209,23 @@ describe('on the real store', () => {
   });
 
   /** The number of connections to this database that wait for another one's lock. */
-  async function waiting(): Promise<unknown> {
+  async function countLockWaits(): Promise<unknown> {
     const rows = await rig.database.prisma.$queryRaw<{ count: number }[]>`
       SELECT count(*)::int FROM pg_stat_activity
       WHERE datname = current_database() AND wait_event_type = 'Lock'`;
     return rows[0]?.count;
   }
 
-  test('a renewal that a lookup has already saved is part of the date', async () => {
+  test('a renewal that a lookup has already saved isn’t added again', async () => {
     await rig.watch('cafe.rest', 6);
-    const order = await anOrder('order1');
+    const order = await createSucceededOrder('order1');
     const records = createNameRecordStore(rig.database, 'T0TEAM');
     const record = await records.find('cafe.rest');
-    if (record === undefined) throw new Error('the name is gone');
+    if (record === undefined) throw new Error('the name has no record');
     const renewed = registrationUntil(new Date('2028-06-20T12:00:00Z'));
     const after = { ...record, ...updateDatesAfterLookup(record, lookThatShows('cafe.rest', NOW, renewed)) };
     expect(await records.save(record, { after, observations: [], incident: undefined })).toBe(true);
-    await updateWatchList(follower(), order, 1);
+    await updateWatchList(buildContext(), order, 1);
     expect(await rig.store.find('cafe.rest')).toMatchObject({
       expiry: { at: new Date('2028-06-20T12:00:00Z'), source: 'rdap' },
       renewed: undefined,
@@ -233,12 +233,12 @@ describe('on the real store', () => {
   });
 
   test('a success is applied even if an import adds its name at the same time', async () => {
-    const order = await anOrder('order1');
-    const deps = follower();
+    const order = await createSucceededOrder('order1');
+    const deps = buildContext();
     const { attempt } = await rig.database.transaction(async (run) => {
       await run(importNames([{ name: 'cafe.rest' }], { actor: 'U0CAROL', at: NOW }));
       const begun = updateWatchList(deps, order, 1);
-      await expect.poll(waiting, { message: 'those that wait for a lock' }).toBe(1);
+      await expect.poll(countLockWaits, { message: 'connections that wait for a lock' }).toBe(1);
       return { attempt: begun };
     });
     expect(await attempt).toBe('cafe.rest');
@@ -251,7 +251,7 @@ describe('on the real store', () => {
     await rig.watch('cafe.rest', 8);
     rig.nextMorning();
     await rig.digest();
-    const order = await anOrder('order3');
+    const order = await createSucceededOrder('order3');
     await updateWatchList(namesContextWith({ watchList: rig.store, now: () => rig.now }), order, 1);
     for (let day = 0; day < 10; day += 1) {
       rig.nextMorning();

@@ -23,8 +23,8 @@ function watched(name: string, source?: Source, at = FUTURE): WatchedDomain {
   return { ...createWatchedDomain(name, 'U0ALICE', NOW), expiry: source && { at, source, ...by } };
 }
 
-/** A list, and a gate that records changes. Those of some names wait for confirmation. */
-function listing(known: readonly WatchedDomain[], { size = known.length, waiting = '' } = {}) {
+/** A list, and a gate that records changes; those of the name `waiting` wait for confirmation. */
+function createList(known: readonly WatchedDomain[], { size = known.length, waiting = '' } = {}) {
   const asked: (readonly ReminderChange[])[] = [];
   const context = namesContextWith({
     now: () => NOW,
@@ -54,32 +54,32 @@ function listing(known: readonly WatchedDomain[], { size = known.length, waiting
 
 test.each<[known: string, domain: WatchedDomain, date: ReminderChange['date']]>([
   ['no date', watched('a.rest'), { after: LATER }],
-  ['the registry’s', watched('a.rest', 'rdap'), undefined],
-  ['an order’s', watched('a.rest', 'order'), undefined],
-  ['an earlier one by WHOIS', watched('a.rest', 'whois'), undefined],
-  ['the same by WHOIS', watched('a.rest', 'whois', LATER), undefined],
+  ['a registry’s date', watched('a.rest', 'rdap'), undefined],
+  ['an order’s date', watched('a.rest', 'order'), undefined],
+  ['an earlier WHOIS date', watched('a.rest', 'whois'), undefined],
+  ['the same WHOIS date', watched('a.rest', 'whois', LATER), undefined],
   [
-    'a later one by WHOIS',
+    'a later WHOIS date',
     watched('a.rest', 'whois', new Date('2028-01-01')),
     { before: { at: new Date('2028-01-01') }, after: LATER },
   ],
-  ['the same by a person', watched('a.rest', 'person', LATER), undefined],
+  ['the same person’s date', watched('a.rest', 'person', LATER), undefined],
   [
-    'another one by a person',
+    'another person’s date',
     watched('a.rest', 'person'),
     { before: { at: FUTURE, by: 'U0BOB' }, after: LATER },
   ],
-])('a person’s date replaces no better one: %s', (_known, domain, date) => {
+])('a person’s date replaces no better date: %s', (_known, domain, date) => {
   expect(buildDateChange(domain, LATER)?.date).toEqual(date);
 });
 
-test('a date may be ten years ahead, and not more', async () => {
+test('a date can be up to ten years ahead', async () => {
   const limit = new Date('2037-06-14T00:00:00Z');
   expect([isTooFarAhead(limit, NOW), isTooFarAhead(new Date(limit.getTime() + 1), NOW)]).toEqual([
     false,
     true,
   ]);
-  const { context, gate, asked, importList } = listing([watched('a.rest')]);
+  const { context, gate, asked, importList } = createList([watched('a.rest')]);
   const date = '2037-06-15';
   const refused = { ok: false, refusal: { code: 'date_too_far_ahead', text: date } };
   expect(await addName(context, { text: 'a.rest', date }, gate)).toEqual(refused);
@@ -91,7 +91,7 @@ test('a date may be ten years ahead, and not more', async () => {
 describe('an import', () => {
   test('counts names that changed, wait for confirmation or were kept', async () => {
     const known = ['mine.rest', 'guarded.rest'].map((name) => watched(name, 'person'));
-    const { asked, importList } = listing([...known, watched('registry.rest', 'rdap')], {
+    const { asked, importList } = createList([...known, watched('registry.rest', 'rdap')], {
       waiting: 'guarded.rest',
     });
     const lines = ['mine.rest', 'guarded.rest', 'registry.rest'].map((name) => `${name},2027-08-14`);
@@ -105,7 +105,7 @@ describe('an import', () => {
     [25_000, 0, 2],
     [25_001, 0, 2],
   ])('into a list of %i names adds %i of two', async (size, added, beyondLimit) => {
-    const { asked, importList } = listing([], { size });
+    const { asked, importList } = createList([], { size });
     expect(await importList('a.rest\nb.rest')).toMatchObject({ added, beyondLimit, kept: 0 });
     expect(asked.flat()).toHaveLength(added);
     expect(asked).toHaveLength(added === 0 ? 0 : 1);
@@ -113,24 +113,24 @@ describe('an import', () => {
 });
 
 test.each([1, 365])('a snooze of %i days is accepted', async (days) => {
-  const { context, gate } = listing([watched('a.rest')]);
+  const { context, gate } = createList([watched('a.rest')]);
   expect(await snoozeName(context, { name: 'a.rest', reason: undefined }, days, gate)).toMatchObject({
     ok: true,
   });
 });
 
 describe('a renewal elsewhere', () => {
-  test.each<[known: string, until: string, domain: WatchedDomain, isTaken: boolean]>([
+  test.each<[known: string, until: string, domain: WatchedDomain, isValid: boolean]>([
     ['no known date', '2027-06-15', watched('a.rest'), true],
     ['no known date, until now', '2027-06-14', watched('a.rest'), false],
     ['a later known date', '2027-07-13', watched('a.rest', 'rdap'), false],
     ['the known date', '2027-07-14', watched('a.rest', 'rdap'), false],
     ['an earlier known date', '2027-07-15', watched('a.rest', 'rdap'), true],
     ['a past known date', '2027-06-13', watched('a.rest', 'rdap', new Date('2027-06-01')), false],
-  ])('with %s, until %s', async (_known, until, domain, isTaken) => {
-    const { context, gate } = listing([domain]);
+  ])('must end after the known date and today: %s, until %s', async (_known, until, domain, isValid) => {
+    const { context, gate } = createList([domain]);
     const outcome = await recordRenewal(context, { name: 'a.rest', reason: undefined }, until, gate);
-    expect(outcome).toMatchObject(isTaken ? { ok: true } : { ok: false, refusal: { code: 'not_renewed' } });
+    expect(outcome).toMatchObject(isValid ? { ok: true } : { ok: false, refusal: { code: 'not_renewed' } });
   });
 
   test.each<[source: Source | undefined, date: ReminderChange['date']]>([
@@ -139,7 +139,7 @@ describe('a renewal elsewhere', () => {
     ['whois', undefined],
     [undefined, undefined],
   ])('replaces only a person’s date: %s', async (source, date) => {
-    const { asked, context, gate } = listing([watched('a.rest', source)]);
+    const { asked, context, gate } = createList([watched('a.rest', source)]);
     await recordRenewal(context, { name: 'a.rest', reason: undefined }, '2027-08-14', gate);
     expect(asked.flat().map((change) => change.date)).toEqual([date]);
   });

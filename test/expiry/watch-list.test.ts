@@ -6,8 +6,8 @@ import { confirmLapse, importNames, requestLapse, snoozeName, watchName } from '
 import { DAY_MS, Rig } from './rig.ts';
 
 let rig: Rig;
-/** The registry's expiry; undefined: no such name. */
-let shownEnd: Date | undefined;
+/** The expiry in the registry; undefined: no such name. */
+let registryExpiry: Date | undefined;
 
 beforeAll(async () => {
   rig = await Rig.start();
@@ -16,7 +16,7 @@ afterAll(() => rig.stop());
 afterEach(async () => {
   await rig.database.prisma.domain.deleteMany();
   await rig.database.prisma.reminder.deleteMany();
-  shownEnd = undefined;
+  registryExpiry = undefined;
 });
 
 function deps() {
@@ -27,8 +27,8 @@ function deps() {
   };
 }
 
-async function look(name: string): Promise<void> {
-  const end = shownEnd;
+async function lookUp(name: string): Promise<void> {
+  const end = registryExpiry;
   if (end === undefined) return;
   const known = await rig.store.find(name);
   if (known === undefined) return;
@@ -36,17 +36,17 @@ async function look(name: string): Promise<void> {
   expect(await rig.store.change(known, { ...known, ...dates })).toBe(true);
 }
 
-describe('watch', () => {
+describe('watching a name', () => {
   test('uses the registry’s date, and keeps the person’s date while the registry has none', async () => {
-    const kept = await watchName(deps(), look, 'Cafe.REST.', '2027-09-01', 'U0ALICE');
+    const kept = await watchName(deps(), lookUp, 'Cafe.REST.', '2027-09-01', 'U0ALICE');
     expect(kept).toMatchObject({
       ok: true,
       wasWatched: false,
       ignoredDate: undefined,
       domain: { name: 'cafe.rest', expiry: { at: new Date('2027-09-01T00:00:00Z'), source: 'person' } },
     });
-    shownEnd = new Date('2027-10-05T11:00:00Z');
-    expect(await watchName(deps(), look, 'cafe.rest', '2027-09-01', 'U0BOB')).toMatchObject({
+    registryExpiry = new Date('2027-10-05T11:00:00Z');
+    expect(await watchName(deps(), lookUp, 'cafe.rest', '2027-09-01', 'U0BOB')).toMatchObject({
       wasWatched: true,
       ignoredDate: new Date('2027-09-01T00:00:00Z'),
       domain: { expiry: { source: 'rdap' }, addedBy: 'U0ALICE' },
@@ -59,7 +59,7 @@ describe('watch', () => {
       ['cafe', undefined, 'invalid_name'],
       ['cafe.rest', '2027-02-30', 'no_such_day'],
     ] as const) {
-      expect(await watchName(deps(), look, name, date, 'U0ALICE')).toMatchObject({
+      expect(await watchName(deps(), lookUp, name, date, 'U0ALICE')).toMatchObject({
         ok: false,
         refusal: { code },
       });
@@ -71,13 +71,13 @@ describe('watch', () => {
     await rig.watch('cafe.rest', 20);
     await requestLapse(deps(), 'cafe.rest', 'U0ALICE', 'old');
     await confirmLapse(deps(), 'cafe.rest', 'U0BOB');
-    await watchName(deps(), look, 'cafe.rest', undefined, 'U0CAROL');
+    await watchName(deps(), lookUp, 'cafe.rest', undefined, 'U0CAROL');
     expect((await rig.store.find('cafe.rest'))?.lapse).toBeUndefined();
   });
 });
 
-describe('import', () => {
-  test('reports accepted and refused names, and replaces no better date', async () => {
+describe('an import', () => {
+  test('reports accepted and rejected names, and keeps better dates', async () => {
     await rig.watch('registry.rest', 20);
     await rig.watch('mine.rest', 20, {
       expiry: { at: new Date('2027-07-01T00:00:00Z'), source: 'person', by: 'U0ALICE' },
@@ -95,7 +95,7 @@ describe('import', () => {
     expect((await rig.store.find('mine.rest'))?.expiry?.at).toEqual(new Date('2027-08-01T00:00:00Z'));
   });
 
-  test('imports 10,000 names and shows its progress', async () => {
+  test('adds 10,000 names and reports its progress', async () => {
     const lines = Array.from({ length: 10_000 }, (_, index) =>
       `n${index}.rest,2028-01-${1 + (index % 28)}`.replace(/-(\d)$/, '-0$1'),
     );
@@ -133,7 +133,7 @@ describe('a snooze', () => {
 describe('letting a name lapse', () => {
   test('is requested before it is confirmed, and confirmed once', async () => {
     await rig.watch('cafe.rest', 5);
-    expect(await confirmLapse(deps(), 'cafe.rest', 'U0BOB'), 'nobody asked').toBe('changed');
+    expect(await confirmLapse(deps(), 'cafe.rest', 'U0BOB'), 'before the request').toBe('changed');
     await requestLapse(deps(), 'cafe.rest', 'U0ALICE', 'not needed');
     const confirmed = await Promise.all(
       ['U0BOB', 'U0CAROL'].map((by) => confirmLapse(deps(), 'cafe.rest', by)),
@@ -151,8 +151,8 @@ test('a better date for the same expiry repeats no reminder', async () => {
   await rig.watch('cafe.rest', 8, { expiry: { at: new Date('2027-06-22T00:00:00Z'), source: 'person' } });
   rig.nextMorning();
   await rig.digest();
-  shownEnd = new Date('2027-06-23T10:00:00Z');
-  await watchName(deps(), look, 'cafe.rest', undefined, 'U0ALICE');
+  registryExpiry = new Date('2027-06-23T10:00:00Z');
+  await watchName(deps(), lookUp, 'cafe.rest', undefined, 'U0ALICE');
   rig.nextMorning();
   await rig.digest();
   expect(rig.poster.said.map(({ threshold }) => threshold)).toEqual([7]);

@@ -4,12 +4,12 @@ import { answerTo, openForm, textOf, until, useTestDemo } from '../support/demo.
 import { approvedBy, ask, orderAfter } from '../support/orders.ts';
 import { confirmByName, DELEGATION } from '../support/people.ts';
 
-/* Manual or slow tasks are accepted first, and done when the registry shows it. */
+/* The service first accepts a manual or slow task; it is done once the registry shows it. */
 
 const t = useTestDemo({ settings: { APPROVAL_TASKS: 'create,transfer,renew,restore' } });
 
 const DAY_MS = 86_400_000;
-const inWords = (at: number) =>
+const formatDate = (at: number) =>
   new Date(at).toLocaleDateString('en-GB', {
     day: 'numeric',
     month: 'short',
@@ -17,7 +17,7 @@ const inWords = (at: number) =>
     timeZone: 'UTC',
   });
 
-test('a restore is accepted, and its thread says when the registry shows it', async () => {
+test('a restore is accepted, and its thread reports when the registry shows it', async () => {
   // The registry shows nothing yet.
   t.service.faults.set({ kind: 'rdap_not_found', match: { name: 'gone.rest' } });
   const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain restore gone.rest'));
@@ -33,7 +33,7 @@ test('a restore is accepted, and its thread says when the registry shows it', as
   t.service.faults.clear();
   await t.demo.bot.catchUp();
   await t.demo.bot.catchUp();
-  await until('the thread says what the registry shows', () => order.replies().length > 1);
+  await until('a reply about the registry’s record', () => order.replies().length > 1);
   expect(
     order
       .replies()
@@ -46,34 +46,34 @@ test('a restore is accepted, and its thread says when the registry shows it', as
   ]);
   await t.demo.bot.catchUp();
   await t.demo.bot.catchUp();
-  expect(order.replies(), 'it is said once').toHaveLength(2);
+  expect(order.replies(), 'reported once').toHaveLength(2);
   const history = await answerTo(t.workspace, t.alice, `/domain order ${order.id}`);
   expect(history.match(/seen at the registry/g)).toHaveLength(1);
 });
 
-test('a transfer is accepted with the day of its completion', async () => {
+test('a transfer is accepted, and its reply has the completion date', async () => {
   const view = await openForm(t.workspace, t.alice, `/domain transfer ${SANDBOX_TRANSFER.name}`);
   const order = await approvedBy(
     t.bob,
     orderAfter(t.workspace, () => t.alice.submit(view, { auth: SANDBOX_TRANSFER.authCode, ...DELEGATION })),
   );
   const reply = textOf(await order.ends('SUCCEEDED'));
-  expect(reply).toContain(`completes by *${inWords(Date.now() + 5 * DAY_MS)}*`);
+  expect(reply).toContain(`completes by *${formatDate(Date.now() + 5 * DAY_MS)}*`);
   await t.demo.bot.catchUp();
-  expect(order.replies(), 'the registry shows a transfer that is pending').toHaveLength(1);
+  expect(order.replies(), 'the registry still shows a pending transfer').toHaveLength(1);
   await t.demo.moveTime(6 * DAY_MS);
-  await until('the thread says what the registry shows', () => order.replies().length > 1);
+  await until('a reply about the registry’s record', () => order.replies().length > 1);
   expect(textOf(order.replies()[1] ?? { blocks: [] })).toContain(
     'the registry’s public record now shows this for bistro.rest',
   );
 });
 
-test('an owner change is a started process, with the end of its lock', async () => {
+test('an owner change is accepted, and its reply has the end of the transfer lock', async () => {
   const draft = await answerTo(t.workspace, t.alice, '/domain owner-change tapas.rest');
   expect(draft).toContain('no field for the new owner');
   expect(draft).toContain('Ask the service how');
   const question = t.alice.ephemerals().at(-1);
-  if (question === undefined) throw new Error('nothing was asked');
+  if (question === undefined) throw new Error('no confirmation was requested');
   const order = await orderAfter(t.workspace, () =>
     confirmByName(t.workspace, t.alice, question, 'tapas.rest'),
   );
@@ -83,23 +83,23 @@ test('an owner change is a started process, with the end of its lock', async () 
   expect(textOf(order.card)).toContain('price unknown');
 });
 
-test('a task that is really done says so', async () => {
+test('a completed task isn’t reported as accepted', async () => {
   const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew tavern.rest'));
   expect(textOf(await order.ends('SUCCEEDED'))).not.toContain('accepted');
 });
 
-test('a restore that the registry doesn’t show is reported in its thread, while the name can still be saved', async () => {
-  const deleted = () => {
+test('a restore that the registry doesn’t show is reported while the name can still be saved', async () => {
+  const addDeletedName = () => {
     const deletedAt = t.service.clock.registry() - 2 * DAY_MS;
     t.service.state.addDomain({ name: 'lost.rest', context: 4, deletedAt });
   };
-  deleted();
+  addDeletedName();
   const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain restore lost.rest'));
   await order.ends('SUCCEEDED');
-  // Nobody has carried it out.
-  deleted();
+  // The restore was never carried out.
+  addDeletedName();
   await t.demo.moveTime(3 * DAY_MS + 3_600_000);
-  await until('the thread says so', async () => {
+  await until('a reply about the missing restore', async () => {
     await t.demo.bot.catchUp();
     return order.replies().length > 1;
   });

@@ -6,8 +6,8 @@ import { ask, requestsOf } from '../support/orders.ts';
 import { buttonValue, ephemeral } from '../support/people.ts';
 
 /*
- * Slack gets an acknowledgement only after the delivery's changes are committed. If that takes too long it is
- * acknowledged anyway, and the result follows as a message.
+ * A delivery is acknowledged once its changes are committed. If that takes too long, it is acknowledged anyway and
+ * the result follows as a message.
  */
 
 /** The usual latency of Slack's API. */
@@ -35,19 +35,19 @@ describe.each([
     t.service.state.addDomain({ name, context: 4 });
     return name;
   }
-  const usual = () => t.workspace.faults.set({ method: '*', kind: 'slow', delayMs: USUAL_MS });
+  const slowDownSlack = () => t.workspace.faults.set({ method: '*', kind: 'slow', delayMs: USUAL_MS });
   const stateOf = async (id: string): Promise<unknown> =>
     (await database.query('SELECT state FROM orders WHERE id = $1', [id])).rows[0]?.state;
   const recordRegularOrder = (name: string) =>
     ask(t.workspace, t.alice, `/domain renew ${name}`, DOMAINS, name);
-  const kept = async (name: string): Promise<number> =>
+  const countItems = async (name: string): Promise<number> =>
     (await database.query('SELECT 1 FROM order_items WHERE name = $1', [name])).rowCount ?? 0;
 
-  test('a command is acknowledged when its order is committed', async () => {
+  test('a command is acknowledged once its order is committed', async () => {
     const name = newName();
-    usual();
+    slowDownSlack();
     const { acked } = await t.alice.command(DOMAINS, `/domain renew ${name}`);
-    expect([acked, await kept(name)]).toEqual([true, 1]);
+    expect([acked, await countItems(name)]).toEqual([true, 1]);
   });
 
   test('an approval that takes too long is acknowledged anyway, and its result follows', async () => {
@@ -56,23 +56,23 @@ describe.each([
     await t.workspace.setUsergroup('S0APPROVERS', ['U0CAROL']);
     t.workspace.faults.set({ method: 'usergroups.users.list', kind: 'slow', delayMs: SLOW_MS, times: 1 });
     const click = await t.carol.click(order.card, 'order_approve');
-    expect(click.acked, 'within the time that Slack gives').toBe(true);
+    expect(click.acked, 'within Slack’s time limit').toBe(true);
     expect(await stateOf(order.id)).toBe('PENDING');
-    await ephemeral(t.workspace, t.carol, 'that it takes longer', (message) =>
+    await ephemeral(t.workspace, t.carol, 'the notice that it takes longer', (message) =>
       textOf(message).includes('I’ll answer here'),
     );
-    const told = await ephemeral(t.workspace, t.carol, 'the result', (message) =>
+    const result = await ephemeral(t.workspace, t.carol, 'the result', (message) =>
       textOf(message).includes('Approved: '),
     );
-    expect(textOf(told)).toContain(order.id);
+    expect(textOf(result)).toContain(order.id);
     await order.ends('SUCCEEDED');
     expect(requestsOf(t.service, order)).toHaveLength(1);
   });
 
-  // The rest doesn't depend on how deliveries come.
+  // The rest doesn't depend on the transport.
   if (socketMode) return;
 
-  test('a click on Approve, Cancel or Confirm is acknowledged when it is committed', async () => {
+  test('a click on Approve, Cancel or Confirm is acknowledged once it is committed', async () => {
     const approved = await recordRegularOrder(newName());
     const cancelled = await recordRegularOrder(newName());
     const deleted = newName();
@@ -81,7 +81,7 @@ describe.each([
       JSON.stringify(blocks).includes('order_confirm'),
     );
     const form = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
-    usual();
+    slowDownSlack();
     expect((await t.carol.click(approved.card, 'order_approve')).acked).toBe(true);
     expect(await stateOf(approved.id)).not.toBe('PENDING');
     expect((await t.alice.click(cancelled.card, 'order_cancel')).acked).toBe(true);
@@ -95,30 +95,30 @@ describe.each([
     const { bob } = t;
     t.workspace.faults.set({ method: 'users.info', kind: 'slow', delayMs: SLOW_MS, times: 1 });
     const watched = await bob.command(DOMAINS, `/domain watch ${name}`);
-    expect(watched.acked, 'within the time that Slack gives').toBe(true);
+    expect(watched.acked, 'within Slack’s time limit').toBe(true);
     await ephemeral(t.workspace, bob, 'the answer', (message) =>
       textOf(message).includes('is now on the watch list'),
     );
   });
 
-  test('opening a form waits for nothing', async () => {
+  test('a command that opens a form is acknowledged before Slack opens it', async () => {
     t.workspace.faults.set({ method: 'views.open', kind: 'slow', delayMs: SLOW_MS, times: 1 });
     const opened = await t.alice.command(DOMAINS, '/domain renew');
     expect(opened.acked).toBe(true);
     expect(opened.ackMs).toBeLessThan(ACKNOWLEDGE_WITHIN_MS);
   });
 
-  test('a form is acknowledged when its request is committed', async () => {
+  test('a form is acknowledged once its request is committed', async () => {
     const order = await recordRegularOrder(newName());
     const before = t.carol.openedViews().length;
     await t.carol.click(order.card, 'order_deny');
     const form = await t.workspace.waitFor(() => t.carol.openedViews()[before], { what: 'the form' });
-    usual();
+    slowDownSlack();
     expect(await t.carol.submit(form, { reason: 'no' })).toMatchObject({ outcome: 'closed' });
     expect(await stateOf(order.id)).toBe('DENIED');
   });
 
-  test('a form that this release doesn’t know says so', async () => {
+  test('a form from another release is reported as out of date', async () => {
     const form = await openForm(t.workspace, t.alice, '/domain link');
     await t.alice.submit(form, { user: 'alice', context: '4', password: 'wrong' });
     const made = t.workspace.deliveries.findLast(({ payload }) => payload['type'] === 'view_submission');

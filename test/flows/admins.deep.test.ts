@@ -13,28 +13,28 @@ const t = useTestDemo({
   },
 });
 
-test('an escalation reaches them, and the thread names who was reached', async () => {
+test('an escalation notifies the workspace’s admins, and the thread names them', async () => {
   const expires = new Date(t.service.clock.registry() + 86_400_000).setUTCHours(12, 0, 0, 0);
   t.service.state.addDomain({ name: 'waits.rest', context: 4, expires });
   await t.alice.command(EXPIRY, '/domain watch waits.rest');
   const order = await ask(t.workspace, t.alice, '/domain renew waits.rest');
-  const called = await t.workspace.waitFor(
+  const escalation = await t.workspace.waitFor(
     () => order.replies().find((reply) => textOf(reply).includes('still waiting for approval')),
-    { what: 'the call in the thread' },
+    { what: 'the escalation in the thread' },
   );
-  expect(textOf(called)).toContain('I messaged <@U0ADA>');
+  expect(textOf(escalation)).toContain('I messaged <@U0ADA>');
   expect(new SeenOrder(t.workspace, order.id, 'D0ADA').messages()).toHaveLength(1);
 });
 
-test('a channel that refuses messages is reported to them once, and shown in /readyz', async () => {
+test('a channel that refuses messages is reported to the admins once and shown in /readyz', async () => {
   t.workspace.faults.set({ method: 'chat.postMessage', channel: EXPIRY, kind: 'error', code: 'is_archived' });
-  const told = () =>
+  const alerts = () =>
     t.workspace.messages('D0ADA').filter((message) => textOf(message).includes(`<#${EXPIRY}>`));
   await t.demo.moveTime(86_400_000);
-  await until('an admin is notified', () => told().length > 0);
+  await until('an admin is notified', () => alerts().length > 0);
   await t.demo.moveTime(86_400_000);
   await t.demo.bot.catchUp();
-  expect(told()).toHaveLength(1);
+  expect(alerts()).toHaveLength(1);
   const ready = await fetch(`http://127.0.0.1:${t.demo.bot.port}/readyz`);
   expect(ready.status).toBe(200);
   expect(await ready.text()).toContain(`${EXPIRY}: is_archived`);

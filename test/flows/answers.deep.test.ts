@@ -4,7 +4,7 @@ import { approveWhereItStands, detailsOf } from '../support/looking.ts';
 import { approvedBy, ask, chargesFor, orderAfter, requestsOf } from '../support/orders.ts';
 import { ephemeral } from '../support/people.ts';
 
-/* The service's responses, as people see them. */
+/* How the service's responses are shown. */
 
 const t = useTestDemo({ settings: { APPROVAL_TASKS: 'create,transfer,renew,restore' } });
 
@@ -19,20 +19,20 @@ describe('a contradictory response', () => {
       /`S0105` The domain was renewed/,
     ],
     ['the success code of another task', 'brunch.rest', { code: 'S0502' }, /`S0502` The domain was renewed/],
-  ])('with %s settles no charge, and is shown', async (_what, name, status, said) => {
+  ])('with %s leaves the order unknown and is shown', async (_what, name, status, shownStatus) => {
     t.service.faults.set({ kind: 'changed_status', ...status, times: 1, match: { name } });
     const order = await approvedBy(t.bob, ask(t.workspace, t.alice, `/domain renew ${name}`));
     await order.ends('UNKNOWN');
     const card = textOf(order.card);
     expect(card).toContain('doesn’t say clearly whether it was carried out');
-    expect(card).toMatch(said);
-    expect(requestsOf(t.service, order), 'it is not sent again').toHaveLength(1);
+    expect(card).toMatch(shownStatus);
+    expect(requestsOf(t.service, order), 'sent once').toHaveLength(1);
     expect(chargesFor(t.service, name)).toBe(1);
   });
 });
 
-describe('everything in a response', () => {
-  test('a redirect’s record is in Details, and the whole response behind a button', async () => {
+describe('showing a response', () => {
+  test('shows a redirect’s record in Details and the full response behind a button', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain redirect www.cafe.rest');
     const order = await orderAfter(t.workspace, () =>
       t.alice.submit(view, { target: 'https://cafe.example/<menu>' }),
@@ -41,7 +41,7 @@ describe('everything in a response', () => {
     expect(textOf(reply)).toContain('`S0502` The redirect was updated. · SUCCESS');
     const details = await detailsOf(t.workspace, t.alice, order.card);
     expect(details).toContain('For: Redirect www.cafe.rest, 1 record');
-    expect(details, 'moments as people write them').toMatch(/• Created: <!date/);
+    expect(details, 'timestamps are formatted').toMatch(/• Created: <!date/);
 
     const all = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(reply, 'order_data'));
     const [request] = requestsOf(t.service, order);
@@ -54,13 +54,15 @@ describe('everything in a response', () => {
     const later = await answerTo(t.workspace, t.alice, `/domain order ${order.id}`);
     expect(later).toContain('• Domain: cafe.rest');
     expect(later).toContain('• Target: https://cafe.example/&lt;menu&gt;');
-    const shown = await ephemeral(t.workspace, t.alice, 'the order', ({ text }) => text.includes('redirect'));
-    const again = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(shown, 'order_data'));
+    const message = await ephemeral(t.workspace, t.alice, 'the order', ({ text }) =>
+      text.includes('redirect'),
+    );
+    const again = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(message, 'order_data'));
     expect(textOf(again)).toContain('"source": "www.cafe.rest"');
     await t.alice.close(again);
   });
 
-  test('a renewal’s dates', async () => {
+  test('shows a renewal’s dates', async () => {
     const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew catering.rest'));
     expect(textOf(await order.ends('SUCCEEDED'))).toMatch(
       /catering\.rest for 1 year\*, until \d+ \w+ \d{4}\./,
@@ -70,7 +72,7 @@ describe('everything in a response', () => {
     );
   });
 
-  test('the dates of several names, each under its name', async () => {
+  test('lists the dates of several names by name', async () => {
     const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew gelato.rest grill.rest'));
     await order.ends('SUCCEEDED');
     const later = await answerTo(t.workspace, t.alice, `/domain order ${order.id}`);
@@ -79,7 +81,7 @@ describe('everything in a response', () => {
     );
   });
 
-  test('a user’s reference, and its notice, which doesn’t read like a success', async () => {
+  test('shows a new user’s reference and marks a notice as such', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain user');
     const order = await orderAfter(t.workspace, () =>
       t.alice.submit(view, { user: 'nora', context: '4', defaultEmail: 'nora@team.example' }),
@@ -88,16 +90,16 @@ describe('everything in a response', () => {
     expect(reply).toContain('*NOTICE* `MSG13004`');
     const details = await detailsOf(t.workspace, t.alice, order.card);
     expect(details).toContain('For: User nora, 4');
-    expect(details, 'what the notice is about, masked').toContain('(password [secret])');
+    expect(details, 'the password is masked').toContain('(password [secret])');
   });
 
-  test('a refusal’s details besides its status', async () => {
+  test('marks the notice of a renewal as such', async () => {
     t.service.faults.set({ kind: 'changed_status', type: 'NOTICE', times: 1, match: { name: 'chef.rest' } });
     const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew chef.rest'));
     expect(textOf(await order.ends('SUCCEEDED'))).toContain('The domain was renewed. · *NOTICE*');
   });
 
-  test('an auth code is in no stored response', async () => {
+  test('keeps an auth code out of stored responses', async () => {
     const order = await ask(t.workspace, t.alice, '/domain authcode curry.rest');
     const reply = await order.ends('SUCCEEDED');
     const code = t.service.state.domain('curry.rest', 4)?.authCode ?? '';
@@ -110,9 +112,9 @@ describe('everything in a response', () => {
   });
 
   test.each([
-    ['that contradicts itself', 'dessert.rest', { type: 'ERROR' }],
-    ['of another task', 'diner.rest', { code: 'S0502' }],
-  ])('nor if the status is %s', async (_what, name, status) => {
+    ['contradictory', 'dessert.rest', { type: 'ERROR' }],
+    ['for another task', 'diner.rest', { code: 'S0502' }],
+  ])('keeps an auth code out of stored responses if the status is %s', async (_what, name, status) => {
     t.service.faults.set({ kind: 'changed_status', ...status, times: 1, match: { name } });
     const order = await ask(t.workspace, t.alice, `/domain authcode ${name}`);
     await order.ends('UNKNOWN');
@@ -121,7 +123,7 @@ describe('everything in a response', () => {
     expect(t.logged()).not.toContain(code);
   });
 
-  test('a response that is longer than a view comes as a file', async () => {
+  test('sends a response that is too long for a view as a file', async () => {
     const many = t.service.state.data.domains
       .filter(({ context, deletedAt }) => context === 4 && deletedAt === undefined)
       .map(({ name }) => name)
@@ -141,7 +143,7 @@ describe('everything in a response', () => {
           .messages('D0BOB')
           .slice(before)
           .find(({ files }) => files !== undefined)?.files?.[0],
-      { what: 'the file with all answers' },
+      { what: 'the file with all responses' },
     );
     expect(file.name).toBe(`domain-steward-order-${order.id}.json`);
     const text = await (await fetch(new URL(file.url_private_download, t.workspace.url))).text();
@@ -149,14 +151,14 @@ describe('everything in a response', () => {
     for (const name of many) expect(text).toContain(name);
 
     t.workspace.faults.set({ method: 'files.getUploadURLExternal', kind: 'error', code: 'missing_scope' });
-    const told = await toldAfter(t.workspace, t.bob, () => t.bob.click(reply, 'order_data'));
+    const answer = await toldAfter(t.workspace, t.bob, () => t.bob.click(reply, 'order_data'));
     t.workspace.faults.clear();
-    expect(told, 'nothing of orders').toMatch(
+    expect(answer, 'no order details').toMatch(
       /^I can’t send you the file\. My app lacks a required permission[^`]*$/,
     );
   });
 
-  test('a search and a link that fail name their transaction', async () => {
+  test('shows the transaction of a failed search and a failed link', async () => {
     t.service.faults.set({ kind: 'refuse', code: 'EF00512', text: 'No such filter', times: 1 });
     expect(await answerTo(t.workspace, t.alice, '/domain prereg table-001')).toMatch(
       /It says: EF00512 No such filter.*transaction `\d{8}-/s,

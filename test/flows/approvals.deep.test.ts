@@ -4,7 +4,7 @@ import { type Database, openDatabase } from '../../src/store/database.ts';
 import { actUntilOpened, buttonsOf, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { ask, requestsOf, type SeenOrder } from '../support/orders.ts';
 
-/* Decisions about orders, and the fate of an undecided one. */
+/* Denying an order, and an order that expires. */
 
 const t = useTestDemo();
 let database: Database;
@@ -17,46 +17,48 @@ afterEach(async () => {
 });
 afterAll(() => database.close());
 
-/** As `/domain settings` saves them. */
-async function settings(entries: Readonly<Record<string, string>>): Promise<void> {
+/** Saves settings like `/domain settings`. */
+async function saveSettings(entries: Readonly<Record<string, string>>): Promise<void> {
   for (const [key, value] of Object.entries(entries)) {
     const saved = { value, updatedBy: 'U0ADA', updatedAt: new Date() };
     await database.prisma.setting.upsert({ where: { key }, create: { key, ...saved }, update: saved });
   }
 }
 
-const told = (person: Actor, act: () => Promise<unknown>) => toldAfter(t.workspace, person, act);
+const replyAfter = (person: Actor, act: () => Promise<unknown>) => toldAfter(t.workspace, person, act);
 
-function nothingSent(order: SeenOrder): void {
+function expectNothingSent(order: SeenOrder): void {
   expect(requestsOf(t.service, order), `order ${order.id} was sent to the service`).toEqual([]);
 }
 
 describe('denying', () => {
-  test('asks for a reason, which is shown in the thread', async () => {
+  test('asks for a reason and shows it in the thread', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew catering.rest');
-    expect(await told(t.alice, () => t.alice.click(order.card, 'order_deny'))).toMatch(/only approvers/i);
+    expect(await replyAfter(t.alice, () => t.alice.click(order.card, 'order_deny'))).toMatch(
+      /only approvers/i,
+    );
     const form = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(order.card, 'order_deny'));
     expect(form.callback_id).toBe('deny');
     expect(await t.bob.submit(form, { reason: 'We let it <!channel> go' })).toEqual({ outcome: 'closed' });
     const reply = await order.ends('DENIED');
     expect(textOf(reply)).toMatch(/denied by <@U0BOB>.*We let it &lt;!channel&gt; go.*Nothing was sent/s);
-    expect(reply.notifies, 'whom the reply pings').not.toContain('channel');
+    expect(reply.notifies, 'notified by the reply').not.toContain('channel');
     expect(reply.thread_ts).toBe(order.card.ts);
     expect(buttonsOf(order.card)).toEqual(['order_look', 'order_receipt']);
-    nothingSent(order);
+    expectNothingSent(order);
   });
 });
 
-describe('time', () => {
-  test('an order expires, which is noticed within 5 s', async () => {
-    await settings({ approval_ttl: '1s' });
+describe('expiring', () => {
+  test('an expired order is closed within 5 s', async () => {
+    await saveSettings({ approval_ttl: '1s' });
     const order = await ask(t.workspace, t.alice, '/domain renew cocktail.rest');
     const expired = await order.ends('EXPIRED', 6_000);
     expect(textOf(expired)).toMatch(/<@U0ALICE>.*wasn’t approved in time/is);
     expect(buttonsOf(order.card)).toEqual(['order_look', 'order_receipt']);
-    nothingSent(order);
+    expectNothingSent(order);
     const next = await ask(t.workspace, t.alice, '/domain renew cocktail.rest');
-    expect(next.id, 'its name is free again').not.toBe(order.id);
+    expect(next.id, 'the name can be requested again').not.toBe(order.id);
     await t.alice.click(next.card, 'order_cancel');
     await next.ends('CANCELLED');
   });

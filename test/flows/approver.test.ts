@@ -7,32 +7,28 @@ const t = useTestDemo({
   settings: { APPROVALS_REQUIRED: '2', APPROVAL_REMIND_AFTER: '1h', APPROVERS: 'U0BOB,U0ADA,S0APPROVERS' },
 });
 
-/** Waits for a text in the thread. */
-function threadSays(order: SeenOrder, text: string): Promise<string> {
+function waitForThread(order: SeenOrder, text: string): Promise<string> {
   return t.workspace.waitFor(
     () =>
       order
         .replies()
         .map(textOf)
         .find((reply) => reply.includes(text)),
-    {
-      what: `the thread of ${order.id} to say “${text}”`,
-    },
+    { what: `the thread of ${order.id} to say “${text}”` },
   );
 }
 
-/** Waits for a text on the card. */
-function cardShows(order: SeenOrder, text: string): Promise<string> {
+function waitForCard(order: SeenOrder, text: string): Promise<string> {
   return t.workspace.waitFor(() => [textOf(order.card)].find((card) => card.includes(text)), {
     what: `the card of ${order.id} to show “${text}”`,
   });
 }
 
 describe('the card', () => {
-  it('says everything that the click does, in reading order', async () => {
+  it('shows everything an approver needs to know, in reading order', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest 2 -- client paid');
     const card = textOf(order.card);
-    const said = [
+    const positions = [
       'Renew cafe.rest for 2 years',
       'Waiting for <@U0BOB>, <@U0ADA> or <!subteam^S0APPROVERS>, until ',
       '0 of 2 approvals',
@@ -42,14 +38,14 @@ describe('the card', () => {
       'Approve',
       `LIVE · alice/4 · \`${order.id}\``,
     ].map((text) => [card.indexOf(text), text] as const);
-    expect(said.filter(([at]) => at < 0)).toEqual([]);
-    expect(said.map(([at]) => at)).toEqual(said.map(([at]) => at).sort((a, b) => a - b));
+    expect(positions.filter(([at]) => at < 0)).toEqual([]);
+    expect(positions.map(([at]) => at)).toEqual(positions.map(([at]) => at).sort((a, b) => a - b));
     expect(order.card.notifies.sort()).toEqual(['S0APPROVERS', 'U0ADA', 'U0ALICE', 'U0BOB']);
     await t.alice.click(order.card, 'order_cancel');
     await order.ends('CANCELLED');
   });
 
-  it('of a renewal has the current and the new expiry', async () => {
+  it('shows the current and the new expiry of a renewal', async () => {
     await answerTo(t.workspace, t.alice, '/domain watch deli.rest');
     const order = await ask(t.workspace, t.alice, '/domain renew deli.rest 2');
     const [expiry = '', day, year] = /Expires (\d+ \w+) (\d{4}) → .*/.exec(textOf(order.card)) ?? [];
@@ -60,7 +56,7 @@ describe('the card', () => {
     expect(textOf(order.card)).not.toContain('Expires');
   });
 
-  it('of a restore says if no deletion of the name is known', async () => {
+  it('warns about a restore of a name with no known deletion', async () => {
     await answerTo(t.workspace, t.alice, '/domain watch deli.rest');
     const order = await ask(t.workspace, t.alice, '/domain restore deli.rest');
     expect(textOf(order.card)).toContain(':warning: No known deletion');
@@ -68,7 +64,7 @@ describe('the card', () => {
     await order.ends('CANCELLED');
   });
 
-  it('mentions nobody in people’s texts', async () => {
+  it('escapes mentions in people’s texts', async () => {
     const order = await ask(
       t.workspace,
       t.alice,
@@ -76,25 +72,25 @@ describe('the card', () => {
     );
     await giveReason(t.workspace, t.bob, order.card, 'order_deny', '<!channel> no <@U0DAVE>');
     await order.ends('DENIED');
-    const meant = ['U0ALICE', 'U0BOB', 'U0ADA', 'S0APPROVERS'];
+    const expected = ['U0ALICE', 'U0BOB', 'U0ADA', 'S0APPROVERS'];
     const pinged = order.messages().flatMap(({ notifies }) => notifies);
-    expect(pinged.filter((id) => !meant.includes(id))).toEqual([]);
+    expect(pinged.filter((id) => !expected.includes(id))).toEqual([]);
     expect(textOf(order.card)).toContain('“&lt;!channel&gt; no &lt;@U0DAVE&gt;”');
   });
 });
 
-describe('two approvals', () => {
-  it('of people who may approve at the last click', async () => {
+describe('an order that needs two approvals', () => {
+  it('drops the approval of a person who is no longer an approver', async () => {
     const order = await approvedBy(t.carol, ask(t.workspace, t.alice, '/domain renew cafe.rest'));
-    expect(await threadSays(order, 'approved')).toContain('1 more approval is needed');
-    await cardShows(order, '1 of 2 approvals (<@U0CAROL>)');
+    expect(await waitForThread(order, 'approved')).toContain('1 more approval is needed');
+    await waitForCard(order, '1 of 2 approvals (<@U0CAROL>)');
     const twice = await toldAfter(t.workspace, t.carol, () => t.carol.click(order.card, 'order_approve'));
     expect(twice).toContain('It needs another approver');
 
     await t.workspace.setUsergroup('S0APPROVERS', []);
     await t.bob.click(order.card, 'order_approve');
-    await threadSays(order, '<@U0CAROL>’s approval no longer counts');
-    await cardShows(order, '1 of 2 approvals (<@U0BOB>) · <@U0CAROL>’s approval no longer counts');
+    await waitForThread(order, '<@U0CAROL>’s approval no longer counts');
+    await waitForCard(order, '1 of 2 approvals (<@U0BOB>) · <@U0CAROL>’s approval no longer counts');
     expect(order.state).toBe('PENDING');
     expect(t.service.requests.filter(({ ctid }) => ctid === order.id)).toEqual([]);
     const refused = await toldAfter(t.workspace, t.carol, () => t.carol.click(order.card, 'order_approve'));
@@ -105,10 +101,10 @@ describe('two approvals', () => {
     await t.workspace.setUsergroup('S0APPROVERS', ['U0CAROL']);
   });
 
-  it('and a reminder, once, to its possible approvers', async () => {
+  it('is reminded of once, to all its approvers', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
     await t.demo.moveTime(61 * 60_000);
-    await threadSays(order, 'still waiting for approval');
+    await waitForThread(order, 'still waiting for approval');
     await t.demo.moveTime(61 * 60_000);
     const nudges = order.replies().filter((reply) => textOf(reply).includes('still waiting'));
     expect(nudges.map(({ notifies }) => notifies)).toEqual([['U0BOB', 'U0ADA', 'S0APPROVERS']]);

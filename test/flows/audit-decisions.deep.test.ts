@@ -9,8 +9,8 @@ import { ask, type SeenOrder } from '../support/orders.ts';
 import { auditLog, closed } from '../support/people.ts';
 
 /*
- * The audit file has for each decision who decided, for whom, by which rule, about which statement, and who agreed to
- * exceed which budget.
+ * For each decision the audit file has who decided, for whom, the rule, the statement, and who approved exceeding
+ * which budget.
  */
 
 const DECIDED = rule({
@@ -35,7 +35,7 @@ afterEach(() => t.workspace.setUsergroup('S0APPROVERS', ['U0BOB', 'U0CAROL']));
 const rows = z.array(z.record(z.string(), z.string()));
 
 /** The lines of an order in the audit file, by event. */
-async function linesOf(order: SeenOrder): Promise<Record<string, Record<string, string>>> {
+async function auditLinesOf(order: SeenOrder): Promise<Record<string, Record<string, string>>> {
   const { csv } = await auditLog(t.workspace);
   const found = rows
     .parse(parse(csv, { columns: true, bom: true }))
@@ -45,7 +45,7 @@ async function linesOf(order: SeenOrder): Promise<Record<string, Record<string, 
 
 const HASH = expect.stringMatching(/^[0-9a-f]{64}$/);
 
-test('a stand-in decides for an absent person, by a rule of a version, about a statement', async () => {
+test('a stand-in’s decision has the absent person, the rule, its version and the statement', async () => {
   await answerTo(t.workspace, t.bob, '/domain away 2d @carol');
   const order = await ask(t.workspace, t.alice, '/domain renew bar.rest');
   await t.carol.click(order.card, 'order_approve');
@@ -55,7 +55,7 @@ test('a stand-in decides for an absent person, by a rule of a version, about a s
   closed(await t.carol.submit(form, { reason: 'not again' }));
   await refused.ends('DENIED');
   await answerTo(t.workspace, t.bob, '/domain back');
-  expect((await linesOf(refused))['denied']).toMatchObject({
+  expect((await auditLinesOf(refused))['denied']).toMatchObject({
     decided_by: 'Carol (U0CAROL)',
     decision_reason: 'not again',
     for: 'Carol (U0CAROL) for Bob (U0BOB)',
@@ -63,7 +63,7 @@ test('a stand-in decides for an absent person, by a rule of a version, about a s
     policy_version: '7',
     statement: HASH,
   });
-  const { requested, approved } = await linesOf(order);
+  const { requested, approved } = await auditLinesOf(order);
   expect(approved).toMatchObject({
     decided_by: 'Carol (U0CAROL)',
     for: 'Carol (U0CAROL) for Bob (U0BOB)',
@@ -79,10 +79,10 @@ test('a stand-in decides for an absent person, by a rule of a version, about a s
   });
 });
 
-test('a decision without a rule, or by a free one, says so', async () => {
+test('a decision without a rule, or by a free rule, is marked as such', async () => {
   const free = await ask(t.workspace, t.alice, '/domain renew deli.rest');
   await free.ends('SUCCEEDED');
-  expect((await linesOf(free))['requested']).toMatchObject({
+  expect((await auditLinesOf(free))['requested']).toMatchObject({
     rule: 'deli is free',
     policy_version: '7',
     for: '',
@@ -90,7 +90,7 @@ test('a decision without a rule, or by a free one, says so', async () => {
   const other = await ask(t.workspace, t.alice, '/domain renew tavern.rest');
   await t.bob.click(other.card, 'order_approve');
   await other.ends('SUCCEEDED');
-  expect((await linesOf(other))['approved']).toMatchObject({
+  expect((await auditLinesOf(other))['approved']).toMatchObject({
     decided_by: 'Bob (U0BOB)',
     rule: 'the settings',
     policy_version: '7',
@@ -98,7 +98,7 @@ test('a decision without a rule, or by a free one, says so', async () => {
   });
 });
 
-test('a dropped approval isn’t among those that decided', async () => {
+test('a dropped approval isn’t listed in decided_by', async () => {
   await t.workspace.setUsergroup('S0APPROVERS', ['U0BOB', 'U0ADA', 'U0CAROL']);
   const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
   await t.bob.click(order.card, 'order_approve');
@@ -109,30 +109,30 @@ test('a dropped approval isn’t among those that decided', async () => {
   await t.ada.click(order.card, 'order_approve');
   await t.carol.click(order.card, 'order_approve');
   await order.ends('SUCCEEDED');
-  const lines = await linesOf(order);
+  const lines = await auditLinesOf(order);
   for (const event of ['approved', 'sending', 'answered'])
     expect(lines[event]?.['decided_by'], event).toBe('Ada (U0ADA); Carol (U0CAROL)');
 });
 
-test('an agreement to exceed a budget has its person', async () => {
+test('an approval to exceed a budget names the admin', async () => {
   const amount = { currency: 'EUR', minor: 1_800 };
   const price = { zone: 'rest', task: 'renew', period: 1, validFrom: '2020-01-01', source: 'C' } as const;
   await t.demo.bot.prices.save(diffPrices([], [{ ...price, amount }]), 'U0ADA', new Date());
   await answerTo(t.workspace, t.ada, '/domain spend');
-  const shown = t.ada.ephemerals().at(-1);
-  if (shown === undefined) throw new Error('what was spent was not shown');
-  const form = await actUntilOpened(t.workspace, t.ada, () => t.ada.click(shown, 'budget_add'));
+  const report = t.ada.ephemerals().at(-1);
+  if (report === undefined) throw new Error('no spend report was shown');
+  const form = await actUntilOpened(t.workspace, t.ada, () => t.ada.click(report, 'budget_add'));
   await toldAfter(t.workspace, t.ada, async () =>
     closed(await t.ada.submit(form, { amount: '10.00', span: 'month' })),
   );
   const order = await ask(t.workspace, t.alice, '/domain renew catering.rest');
   await t.bob.click(order.card, 'order_approve');
   await t.workspace.waitFor(() => order.replies().length > 0 || undefined, {
-    what: 'the thread to call an admin',
+    what: 'the request to an admin in the thread',
   });
   await t.ada.click(order.card, 'order_approve');
   await order.ends('SUCCEEDED');
-  const { approved } = await linesOf(order);
+  const { approved } = await auditLinesOf(order);
   expect(approved).toMatchObject({
     decided_by: 'Bob (U0BOB); Ada (U0ADA)',
     exceeded: expect.stringMatching(/budget for all names by €.*Approved by Ada \(U0ADA\)\.$/),

@@ -5,8 +5,8 @@ import { auditLog } from '../support/people.ts';
 import { type Generated, recordDay } from '../support/recorded-day.ts';
 
 /*
- * The audit file of a day with every kind of event equals the first recording. Lines are compared sorted, because the
- * order of simultaneous events has differed between versions.
+ * The audit file of a day with every kind of event matches the recorded one. Lines are sorted, because versions have
+ * ordered simultaneous events differently.
  */
 
 const FIXTURE = new URL('../fixtures/audit-run.csv', import.meta.url);
@@ -23,6 +23,6 @@ test('the audit file of a recorded day is unchanged', async () => {
   const { csv } = await auditLog(t.workspace, '/domain audit 2026-03-01 2026-03-31');
   const named = [...generated].reduce((text, [value, name]) => text.replaceAll(value, name), csv);
   const [head, ...lines] = named.replace('\ufeff', '').trimEnd().split('\r\n');
-  const seen = [head, ...lines.sort()].join('\n');
-  expect(`${seen}\n`).toBe(await readFile(FIXTURE, 'utf8'));
+  const actual = [head, ...lines.sort()].join('\n');
+  expect(`${actual}\n`).toBe(await readFile(FIXTURE, 'utf8'));
 });

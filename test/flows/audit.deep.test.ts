@@ -26,7 +26,7 @@ beforeAll(async () => {
   await denied.ends('DENIED');
 
   const transfer = await openForm(t.workspace, t.alice, '/domain transfer bistro.rest');
-  const moved = await orderAfter(t.workspace, () =>
+  const transferred = await orderAfter(t.workspace, () =>
     t.alice.submit(transfer, {
       auth: AUTH,
       ownerc: '11',
@@ -35,13 +35,13 @@ beforeAll(async () => {
       nameServers: 'ns1.example.net\nns2.example.net',
     }),
   );
-  await t.bob.click(moved.card, 'order_approve');
-  await t.workspace.waitFor(() => (['SUCCEEDED', 'FAILED'].includes(moved.state) ? true : undefined), {
+  await t.bob.click(transferred.card, 'order_approve');
+  await t.workspace.waitFor(() => (['SUCCEEDED', 'FAILED'].includes(transferred.state) ? true : undefined), {
     what: 'the end of the transfer',
   });
 
   const user = await openForm(t.workspace, t.alice, '/domain user');
-  const made = await orderAfter(t.workspace, () =>
+  const created = await orderAfter(t.workspace, () =>
     t.alice.submit(user, {
       user: 'carl',
       context: '4',
@@ -49,21 +49,20 @@ beforeAll(async () => {
       password: PASSWORD,
     }),
   );
-  await made.ends('SUCCEEDED');
+  await created.ends('SUCCEEDED');
   await answerTo(t.workspace, t.alice, '/domain watch tea.example 2030-03-01');
   await answerTo(t.workspace, t.bob, '/domain unwatch tea.example');
-  csv = await audit('/domain audit');
+  csv = await download('/domain audit');
   rows = parseCsv(csv);
 });
 
-/** Requests the audit log and reads the file. */
-async function audit(text: string): Promise<string> {
+async function download(text: string): Promise<string> {
   const { name, csv } = await auditLog(t.workspace, text);
   expect(name).toMatch(/^domain-steward-audit-\d{4}-\d\d-\d\d-to-\d{4}-\d\d-\d\d\.csv$/);
   return csv;
 }
 
-/** Reads RFC 4180. */
+/** Parses RFC 4180. */
 function parseCsv(text: string): Record<string, string>[] {
   const lines: string[][] = [[]];
   for (const [, quoted, bare, end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n|$)/g)) {
@@ -74,22 +73,22 @@ function parseCsv(text: string): Record<string, string>[] {
   return body.map((line) => Object.fromEntries(head.map((name, index) => [name, line[index] ?? ''])));
 }
 
-function row(event: string, task: string): Record<string, string> {
+function findRow(event: string, task: string): Record<string, string> {
   const found = rows.find((each) => each['event'] === event && each['task'] === task);
-  if (found === undefined) throw new Error(`no row says ${event} of ${task}\n${csv}`);
+  if (found === undefined) throw new Error(`no row for ${event} of ${task}\n${csv}`);
   return found;
 }
 
-it('has the requester, the deciders, the request and the response', () => {
-  const asked = row('requested', 'renew');
-  expect(asked).toMatchObject({
+it('shows the requester, the deciders, the request and the response', () => {
+  const requested = findRow('requested', 'renew');
+  expect(requested).toMatchObject({
     asked_by: 'Alice (U0ALICE)',
     names: 'cafe.rest',
     account: 'alice in context 4',
     state: 'PENDING',
   });
-  expect(JSON.parse(asked['sent'] ?? '')).toEqual({ names: ['cafe.rest'], period: 2 });
-  const answered = row('answered', 'renew');
+  expect(JSON.parse(requested['sent'] ?? '')).toEqual({ names: ['cafe.rest'], period: 2 });
+  const answered = findRow('answered', 'renew');
   expect(answered).toMatchObject({
     decided_by: 'Bob (U0BOB)',
     outcome: 'SUCCEEDED',
@@ -98,8 +97,8 @@ it('has the requester, the deciders, the request and the response', () => {
     ctid: answered['order'],
   });
   expect(answered['stid']).toMatch(/\S/);
-  expect(row('sending', 'renew')).toMatchObject({ ctid: answered['order'], by: 'Domain Steward' });
-  expect(row('denied', 'renew')).toMatchObject({
+  expect(findRow('sending', 'renew')).toMatchObject({ ctid: answered['order'], by: 'Domain Steward' });
+  expect(findRow('denied', 'renew')).toMatchObject({
     by: 'Bob (U0BOB)',
     decided_by: 'Bob (U0BOB)',
     decision_reason: "'@too expensive this year",
@@ -107,18 +106,18 @@ it('has the requester, the deciders, the request and the response', () => {
   });
 });
 
-it('has who watched a name and who took it off the list, although it is gone there', () => {
-  expect(row('name_watched', 'watch')).toMatchObject({
+it('shows who watched a name and who unwatched it, although it is no longer on the list', () => {
+  expect(findRow('name_watched', 'watch')).toMatchObject({
     by: 'Alice (U0ALICE)',
     names: 'tea.example',
     result: '2030-03-01T00:00:00.000Z',
   });
-  expect(row('name_unwatched', 'unwatch')).toMatchObject({ by: 'Bob (U0BOB)', names: 'tea.example' });
+  expect(findRow('name_unwatched', 'unwatch')).toMatchObject({ by: 'Bob (U0BOB)', names: 'tea.example' });
 });
 
-it('holds no secret', () => {
-  expect(JSON.parse(row('requested', 'transfer')['sent'] ?? '')).toMatchObject({ auth: '[secret]' });
-  expect(JSON.parse(row('requested', 'user')['sent'] ?? '')).toMatchObject({
+it('contains no secrets', () => {
+  expect(JSON.parse(findRow('requested', 'transfer')['sent'] ?? '')).toMatchObject({ auth: '[secret]' });
+  expect(JSON.parse(findRow('requested', 'user')['sent'] ?? '')).toMatchObject({
     user: 'carl',
     password: '[secret]',
   });
@@ -128,14 +127,16 @@ it('holds no secret', () => {
 it('is UTF-8 with a byte order mark, and no cell is a formula', () => {
   expect(csv.startsWith('\ufefftime_utc,')).toBe(true);
   expect(csv.endsWith('\r\n')).toBe(true);
-  expect(row('requested', 'renew')['reason']).toBe('\'=HYPERLINK("http://evil","x"), "quoted"');
+  expect(findRow('requested', 'renew')['reason']).toBe('\'=HYPERLINK("http://evil","x"), "quoted"');
   const formulas = rows.flatMap((each) => Object.values(each)).filter((cell) => /^\s*[=+\-@]/.test(cell));
   expect(formulas).toEqual([]);
 });
 
-it('accepts days, including the last one', async () => {
+it('accepts a range of days, including the last one', async () => {
   const today = new Date().toISOString().slice(0, 10);
-  expect(parseCsv(await audit(`/domain audit ${today} ${today}`)).length).toBeGreaterThanOrEqual(rows.length);
+  expect(parseCsv(await download(`/domain audit ${today} ${today}`)).length).toBeGreaterThanOrEqual(
+    rows.length,
+  );
   const none = await answerTo(t.workspace, t.ada, '/domain audit 2020-01-01 2020-01-31');
   expect(none).toContain('The audit log has no events from 2020-01-01 to 2020-01-31');
 });
@@ -146,43 +147,43 @@ it.each([
   ['2026-02-30', 'isn’t a date'],
   ['2026-03-01 2026-02-01', 'Enter the earlier day first'],
   ['2026-01-01 2026-02-01 2026-03-01', 'more than two dates'],
-])('reports the error in “%s”', async (words, why) => {
-  const told = await answerTo(t.workspace, t.ada, `/domain audit ${words}`);
-  expect(told).toContain(why);
+])('rejects the range “%s” with a reason', async (words, why) => {
+  const reply = await answerTo(t.workspace, t.ada, `/domain audit ${words}`);
+  expect(reply).toContain(why);
 });
 
-it('leaves nothing on disk, whether Slack accepts the file or not', async () => {
+it('leaves no file on disk when Slack refuses the upload', async () => {
   t.workspace.faults.set({ method: 'files.completeUploadExternal', kind: 'error', code: 'internal_error' });
-  const told = await answerTo(t.workspace, t.ada, '/domain audit');
-  expect(told).toContain('I can’t send you the file. Slack refused this (internal_error).');
+  const reply = await answerTo(t.workspace, t.ada, '/domain audit');
+  expect(reply).toContain('I can’t send you the file. Slack refused this (internal_error).');
   expect(readdirSync(tmpdir()).filter((name) => name.startsWith('domain-steward-audit-'))).toEqual([]);
 });
 
-it('shows its progress if it takes longer, and when it is there', async () => {
+it('shows progress when it takes longer, and reports when the file is sent', async () => {
   t.workspace.faults.clear();
-  const told: string[] = [];
+  const replies: string[] = [];
   const before = t.ada.ephemerals(DOMAINS).length;
   t.workspace.faults.set({ method: 'files.getUploadURLExternal', kind: 'slow', delayMs: 2_700, times: 1 });
   await t.ada.command(DOMAINS, '/domain audit');
   await t.workspace.waitFor(
     () => {
-      told.splice(0, told.length, ...t.ada.ephemerals(DOMAINS).slice(before).map(textOf));
-      return told.find((text) => text.includes('as a direct message'));
+      replies.splice(0, replies.length, ...t.ada.ephemerals(DOMAINS).slice(before).map(textOf));
+      return replies.find((text) => text.includes('as a direct message'));
     },
     { what: 'the end of the audit log' },
   );
-  expect(told).toEqual([
+  expect(replies).toEqual([
     expect.stringMatching(/^The audit log is ready with \d+ lines\. I’m uploading it to Slack\./),
     expect.stringContaining('as a direct message'),
   ]);
 });
 
-it('names the missing scope, and nothing of orders, if the app may not upload', async () => {
+it('names the missing scope, but no order details, if the app can’t upload', async () => {
   t.workspace.faults.clear();
   t.workspace.faults.set({ method: 'files.getUploadURLExternal', kind: 'error', code: 'missing_scope' });
-  const told = await answerTo(t.workspace, t.ada, '/domain audit');
+  const reply = await answerTo(t.workspace, t.ada, '/domain audit');
   t.workspace.faults.clear();
-  expect(told).toMatch(/^I can’t send you the file\. My app lacks a required permission/);
-  expect(told).toContain('reinstall the app with its manifest');
-  expect(told).not.toMatch(/orders mine|twice/);
+  expect(reply).toMatch(/^I can’t send you the file\. My app lacks a required permission/);
+  expect(reply).toContain('reinstall the app with its manifest');
+  expect(reply).not.toMatch(/orders mine|twice/);
 });

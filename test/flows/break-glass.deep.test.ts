@@ -13,7 +13,7 @@ import {
 import { ask, chargesFor, type SeenOrder } from '../support/orders.ts';
 import { auditLog, clickAs, giveReason } from '../support/people.ts';
 
-/* An admin approves alone with break glass, and another one signs it off. */
+/* An admin approves alone with break glass, and another admin signs it off. */
 
 const RULE: PolicyRule = {
   name: 'renewals',
@@ -43,29 +43,29 @@ beforeEach(async () => {
   await t.workspace.setUsergroup('S0APPROVERS', ['U0CAROL', 'U0ADA']);
 });
 
-const told = (person: Actor, act: () => Promise<unknown>) => toldAfter(t.workspace, person, act);
+const replyAfter = (person: Actor, act: () => Promise<unknown>) => toldAfter(t.workspace, person, act);
 /** Direct messages to a person about an emergency approval of an order. */
 const noticesTo = (channel: string, order: SeenOrder) =>
   t.workspace
     .messages(channel)
     .filter((message) => /alone \(break glass\)/.test(textOf(message)) && textOf(message).includes(order.id));
-const shows = (order: SeenOrder, text: string) =>
+const waitForCard = (order: SeenOrder, text: string) =>
   until(`the card of ${order.id} shows “${text}”`, () => textOf(order.card).includes(text));
 
 async function homeOf(person: Actor): Promise<string> {
   const before = person.homeView()?.hash;
   await person.openHome();
-  await until('Home is there', () => person.homeView()?.hash !== before);
+  await until('a new version of Home', () => person.homeView()?.hash !== before);
   return textOf(person.homeView() ?? { blocks: [] });
 }
 
 test('an admin approves alone, everyone is notified, and another admin signs it off', async () => {
   const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
   expect(buttonsOf(order.card)).toContain('order_break_glass');
-  expect(await told(t.carol, () => t.carol.click(order.card, 'order_break_glass'))).toContain(
+  expect(await replyAfter(t.carol, () => t.carol.click(order.card, 'order_break_glass'))).toContain(
     'Only admins can use break glass.',
   );
-  expect(await told(t.alice, () => t.alice.click(order.card, 'order_break_glass'))).toContain(
+  expect(await replyAfter(t.alice, () => t.alice.click(order.card, 'order_break_glass'))).toContain(
     'You requested this, so you can’t use break glass for it.',
   );
   const form = await actUntilOpened(t.workspace, t.ada, () => t.ada.click(order.card, 'order_break_glass'));
@@ -76,13 +76,13 @@ test('an admin approves alone, everyone is notified, and another admin signs it 
   await order.ends('SUCCEEDED');
   expect(chargesFor(t.service, 'cafe.rest')).toBe(1);
 
-  await shows(order, '<@U0ADA> used break glass (not reviewed yet): “The &lt;shop&gt; is down”');
+  await waitForCard(order, '<@U0ADA> used break glass (not reviewed yet): “The &lt;shop&gt; is down”');
   expect(buttonsOf(order.card)).toEqual(['order_look', 'order_sign_off', 'order_receipt']);
   const thread = order.replies().map(textOf);
   expect(thread.filter((text) => text.includes('<@U0ADA> approved this alone (break glass)'))).toHaveLength(
     1,
   );
-  // Carol could have decided, Bob is an admin; the approver and the requester know already.
+  // Carol is an approver and Bob an admin; the person who approved and the requester already know.
   await until('notices to Carol and Bob', () =>
     ['D0CAROL', 'D0BOB'].every((channel) => noticesTo(channel, order).length > 0),
   );
@@ -98,26 +98,26 @@ test('an admin approves alone, everyone is notified, and another admin signs it 
   );
   expect(await homeOf(t.carol)).not.toContain('to sign off');
   expect(await homeOf(t.ada)).toContain('Another admin has to sign it off.');
-  expect(await told(t.ada, () => t.ada.click(order.card, 'order_sign_off'))).toContain(
+  expect(await replyAfter(t.ada, () => t.ada.click(order.card, 'order_sign_off'))).toContain(
     'You approved this alone, so another admin has to sign it off.',
   );
-  expect(await told(t.alice, () => t.alice.click(order.card, 'order_sign_off'))).toContain(
+  expect(await replyAfter(t.alice, () => t.alice.click(order.card, 'order_sign_off'))).toContain(
     'You requested this, so another admin has to sign it off.',
   );
-  expect(await told(t.carol, () => t.carol.click(order.card, 'order_sign_off'))).toContain(
+  expect(await replyAfter(t.carol, () => t.carol.click(order.card, 'order_sign_off'))).toContain(
     'Only admins can sign this off.',
   );
   const home = t.bob.homeView();
   if (home === undefined) throw new Error('Bob has no Home');
   await t.bob.click(home, 'order_sign_off', { value: order.id });
-  await shows(order, '<@U0ADA> used break glass (signed off by <@U0BOB>): “The &lt;shop&gt; is down”');
+  await waitForCard(order, '<@U0ADA> used break glass (signed off by <@U0BOB>): “The &lt;shop&gt; is down”');
   expect(buttonsOf(order.card)).toEqual(['order_look', 'order_receipt']);
   expect(await answerTo(t.workspace, t.carol, '/domain orders review')).toContain(
     'Nothing is waiting for sign-off',
   );
   expect(await homeOf(t.bob)).not.toContain('to sign off');
   await clickAs(t.workspace, 'U0BOB', 'order_sign_off', order.id);
-  await until('Bob to hear that it is signed off already', () =>
+  await until('the reply to Bob that it is already signed off', () =>
     t.workspace
       .messages('D0BOB')
       .some((message) => textOf(message).includes('<@U0BOB> already signed this off.')),
@@ -126,7 +126,7 @@ test('an admin approves alone, everyone is notified, and another admin signs it 
     '<@U0BOB> signed off on <@U0ADA>’s emergency approval',
   );
   await t.demo.bot.catchUp();
-  expect(noticesTo('D0CAROL', order), 'told once').toHaveLength(1);
+  expect(noticesTo('D0CAROL', order), 'notified once').toHaveLength(1);
 
   expect(await answerTo(t.workspace, t.alice, `/domain order ${order.id}`)).toMatch(
     /approved by one admin \(break glass\) by <@U0ADA> “The &lt;shop&gt; is down”[\s\S]*emergency approval signed off by <@U0BOB>/,
@@ -140,24 +140,24 @@ test('an admin approves alone, everyone is notified, and another admin signs it 
   expect(csv).toMatch(new RegExp(`,signed_off,Bob \\(U0BOB\\),${order.id},SUCCEEDED,`));
 });
 
-test('an admin who can’t see the card finds the buttons with the order', async () => {
+test('an admin who can’t see the card gets the buttons with /domain order', async () => {
   const order = await ask(t.workspace, t.alice, '/domain renew grill.rest', 'D0ALICE');
-  const readersShown = async (person: Actor) => {
+  const showOrder = async (person: Actor) => {
     await answerTo(t.workspace, person, `/domain order ${order.id}`);
     const shown = person.ephemerals().at(-1);
     if (shown === undefined) throw new Error('the order was not shown');
     return shown;
   };
-  const waiting = await readersShown(t.bob);
+  const waiting = await showOrder(t.bob);
   expect(buttonsOf(waiting)).toContain('order_break_glass');
   await giveReason(t.workspace, t.bob, waiting, 'order_break_glass', 'The shop is down');
   await order.ends('SUCCEEDED');
-  expect(buttonsOf(await readersShown(t.ada))).toContain('order_sign_off');
-  await t.ada.click(await readersShown(t.ada), 'order_sign_off');
-  await shows(order, 'signed off by <@U0ADA>');
+  expect(buttonsOf(await showOrder(t.ada))).toContain('order_sign_off');
+  await t.ada.click(await showOrder(t.ada), 'order_sign_off');
+  await waitForCard(order, 'signed off by <@U0ADA>');
 });
 
-test('an unreachable person stops no other notice, and is retried', async () => {
+test('a notice to an unreachable person is retried without delaying other notices', async () => {
   t.workspace.faults.set({
     method: 'chat.postMessage',
     kind: 'error',

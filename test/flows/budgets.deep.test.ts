@@ -6,7 +6,7 @@ import { detailsOf } from '../support/looking.ts';
 import { ask } from '../support/orders.ts';
 import { auditLog, clickAs, closed, fieldsOf, filledOf } from '../support/people.ts';
 
-/** Ada is an admin and an approver. Restores need no approval. */
+// Ada is an admin and an approver. Restores need no approval.
 const t = useTestDemo({
   settings: { APPROVERS: 'U0BOB,S0APPROVERS,U0ADA', APPROVAL_TASKS: 'create,transfer,renew' },
 });
@@ -41,23 +41,23 @@ beforeAll(async () => {
 });
 
 /** Opens the form of a button or menu entry of `/domain spend`. */
-async function formBehind(button: 'budget_add' | 'budget_edit'): Promise<View> {
+async function openBudgetForm(button: 'budget_add' | 'budget_edit'): Promise<View> {
   await answerTo(t.workspace, t.ada, '/domain spend');
   const shown = t.ada.ephemerals().at(-1);
-  if (shown === undefined) throw new Error('what was spent was not shown');
+  if (shown === undefined) throw new Error('no spend report was shown');
   const value = /"value":"([0-9a-f-]{36})"/.exec(JSON.stringify(shown.blocks))?.[1];
   const which = button === 'budget_edit' && value !== undefined ? { value } : {};
   return actUntilOpened(t.workspace, t.ada, () => t.ada.click(shown, button, which));
 }
 
-it('are created only by admins, in a form that shows errors', async () => {
+it('budgets are created only by admins, in a form that shows errors', async () => {
   await answerTo(t.workspace, t.alice, '/domain spend');
   expect(buttonsOf(t.alice.ephemerals().at(-1) ?? { blocks: [] })).not.toContain('budget_add');
-  const form = await formBehind('budget_add');
-  const told = await toldAfter(t.workspace, t.alice, () =>
+  const form = await openBudgetForm('budget_add');
+  const answer = await toldAfter(t.workspace, t.alice, () =>
     clickAs(t.workspace, 'U0ALICE', 'budget_add', 'new'),
   );
-  expect(told).toContain('Only admins can do this.');
+  expect(answer).toContain('Only admins can do this.');
   expect(form.callback_id).toBe('budget');
   expect(fieldsOf(form)).toEqual(['tag', 'amount', 'span']);
   expect(await t.ada.submit(form, { tag: 'two words', amount: '1,000', span: 'month' })).toMatchObject({
@@ -69,7 +69,7 @@ it('are created only by admins, in a form that shows errors', async () => {
       closed(await t.ada.submit(form, { tag: '', amount: '20.00', span: 'month' }));
     }),
   ).toContain('I saved the budget of €20.00 a month for all names.');
-  const again = await formBehind('budget_add');
+  const again = await openBudgetForm('budget_add');
   expect(await t.ada.submit(again, { amount: '30.00', span: 'month' })).toMatchObject({
     outcome: 'errors',
     errors: { span: expect.stringContaining('already') },
@@ -77,7 +77,7 @@ it('are created only by admins, in a form that shows errors', async () => {
   await t.ada.close(again);
 });
 
-it('are shown on the card, and an excess waits for an admin and says so', async () => {
+it('budgets are shown on the card, and an order over budget also needs an admin', async () => {
   const fits = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
   expect(await detailsOf(t.workspace, t.bob, fits.card)).toMatch(
     /Uses about €18\.00 of the €20\.00 left in the \w+ \d{4} budget for all names\./,
@@ -102,7 +102,7 @@ it('are shown on the card, and an excess waits for an admin and says so', async 
       over.replies().some((reply) => textOf(reply).includes('<@U0ADA> also has to approve it'))
         ? true
         : undefined,
-    { what: 'the thread to call an admin' },
+    { what: 'the request to an admin in the thread' },
   );
   expect(over.replies().map(textOf).join()).toContain('<@U0BOB> approved.');
   await t.ada.click(over.card, 'order_approve');
@@ -115,25 +115,25 @@ it('are shown on the card, and an excess waits for an admin and says so', async 
   expect(spend).toMatch(/all names\n−€16\.00 ██████████ 180% used\n€20\.00\n.*\n€36\.00\n€0\.00/);
 });
 
-it('are changed, which updates pending cards, and removed; the audit log has all of it', async () => {
+it('budgets are changed and removed, which updates pending cards and is in the audit log', async () => {
   const waiting = await ask(t.workspace, t.alice, '/domain renew bistro.rest');
   expect(await detailsOf(t.workspace, t.ada, waiting.card)).toContain('and nothing is left');
-  const form = await formBehind('budget_edit');
+  const form = await openBudgetForm('budget_edit');
   expect(filledOf(form)).toMatchObject({ amount: '20.00', span: 'month' });
   expect(await t.ada.submit(form, { tag: 'brand' })).toMatchObject({
     outcome: 'errors',
     errors: { tag: expect.stringContaining('a new budget') },
   });
   await t.ada.close(form);
-  const larger = await formBehind('budget_edit');
+  const larger = await openBudgetForm('budget_edit');
   await toldAfter(t.workspace, t.ada, async () => {
     closed(await t.ada.submit(larger, { amount: '100.00' }));
   });
   await t.workspace.waitFor(() => (textOf(waiting.card).includes('by €') ? undefined : true), {
-    what: 'the card to show the budget as it is',
+    what: 'the card to show the current budget',
   });
   expect(await detailsOf(t.workspace, t.ada, waiting.card)).toContain('of the €64.00 left');
-  const removal = await formBehind('budget_edit');
+  const removal = await openBudgetForm('budget_edit');
   expect(
     await toldAfter(t.workspace, t.ada, async () => {
       closed(await t.ada.submit(removal, { amount: '' }));

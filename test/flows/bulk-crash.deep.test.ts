@@ -9,8 +9,8 @@ import { orderAfter, type SeenOrder } from '../support/orders.ts';
 import { seeded } from '../support/seeded.ts';
 
 /*
- * A bulk order whose bot is killed (SIGKILL) in every wave. Another one continues: no row is sent twice, none is lost,
- * and the result file matches the audit log. BULK_ROWS=2000 for the largest file.
+ * The bot is killed (SIGKILL) in every wave of a bulk order and restarted: no row is sent twice, none is lost, and the
+ * result file matches the audit log. BULK_ROWS=2000 for the largest file.
  */
 
 /** Rows of the file, including invalid ones. */
@@ -46,7 +46,7 @@ async function itemsOf(orderId: string) {
 }
 
 /** Valid rows, with invalid ones of every kind between them. */
-function fileOf(good: readonly string[]): string {
+function buildFile(good: readonly string[]): string {
   const each = Math.max(1, Math.floor(good.length * MISTAKES));
   const bad = Array.from({ length: each }, (_, index) => [
     `nodot${index},1`,
@@ -65,7 +65,7 @@ function fileOf(good: readonly string[]): string {
   return `name,period\n${[...rows, ...bad.slice(good.length), `${good[0]},1`].join('\n')}\n`;
 }
 
-async function asked(file: string, rows: number): Promise<SeenOrder> {
+async function requestBulkRenewal(file: string, rows: number): Promise<SeenOrder> {
   const { workspace } = site.s;
   const form = await openForm(workspace, site.alice, '/domain bulk renew');
   const before = site.alice.ephemerals().length;
@@ -82,27 +82,27 @@ async function asked(file: string, rows: number): Promise<SeenOrder> {
   return orderAfter(workspace, () => site.alice.click(plan, 'order_confirm'));
 }
 
-test('killed in every wave: no row twice, none lost, and a correct file', {
+test('a bot killed in every wave sends no row twice, loses none and writes a correct file', {
   timeout: MAX_WAIT_MS,
 }, async () => {
   const { service, workspace } = site.s;
   const random = seeded(11);
   const names = Array.from({ length: ROWS }, (_, index) => `row-${index + 1}.rest`);
-  // In each wave the bot is killed while one of its rows is running, which is never answered.
-  const lastWords = Array.from({ length: Math.ceil(ROWS / WAVE) }, (_, wave) => {
+  // In each wave the bot is killed while this row is running; the service never answers it.
+  const killedAt = Array.from({ length: Math.ceil(ROWS / WAVE) }, (_, wave) => {
     const rows = names.slice(wave * WAVE, (wave + 1) * WAVE);
     return rows[Math.floor(random() * rows.length)] ?? '';
   });
   for (const [index, name] of names.entries()) {
     service.state.addDomain({ name, context: 4 });
     const match = { name };
-    if (lastWords.includes(name)) service.faults.set({ kind: 'slow', delayMs: 60_000, times: 1, match });
+    if (killedAt.includes(name)) service.faults.set({ kind: 'slow', delayMs: 60_000, times: 1, match });
     // Never three in a row.
     else if (index % 19 === 7)
       service.faults.set({ kind: 'refuse', code: 'EF01055', text: 'no', times: 1, match });
     else service.faults.set({ kind: 'slow', delayMs: Math.floor(random() * 40), times: 1, match });
   }
-  const order = await asked(fileOf(names), ROWS);
+  const order = await requestBulkRenewal(buildFile(names), ROWS);
   await order.becomes('PENDING', 60_000);
   await approveWhereItStands(workspace, site.bob, order.card);
 
@@ -113,19 +113,18 @@ test('killed in every wave: no row twice, none lost, and a correct file', {
       .findLast((message) => message.ts === order.card.ts && buttonsOf(message).includes('order_resume'));
   const isOver = async () =>
     (await itemsOf(order.id)).every(({ state }) => state !== 'WAITING' && state !== 'SENT');
-  /** Resumes a paused order, as people do. */
-  const goOn = async () => {
+  const resumeIfPaused = async () => {
     const card = resumable();
     if (card !== undefined) await site.bob.click(card, 'order_resume');
   };
 
-  for (const name of lastWords) {
-    let looks = 0;
+  for (const name of killedAt) {
+    let polls = 0;
     await until(
-      `${name} has gone out`,
+      `${name} is sent`,
       async () => {
-        looks += 1;
-        if (looks % 50 === 0) await goOn();
+        polls += 1;
+        if (polls % 50 === 0) await resumeIfPaused();
         return service.requests.some(({ path }) => path.includes(`/${name}/`));
       },
       MAX_WAIT_MS,
@@ -133,12 +132,12 @@ test('killed in every wave: no row twice, none lost, and a correct file', {
     await site.bot.child.kill('SIGKILL');
     await site.restart();
   }
-  let looked = 0;
+  let polls = 0;
   await until(
-    'every row has ended',
+    'every row has a result',
     async () => {
-      looked += 1;
-      if (looked % 50 === 0) await goOn();
+      polls += 1;
+      if (polls % 50 === 0) await resumeIfPaused();
       return isOver();
     },
     120_000,
@@ -151,8 +150,8 @@ test('killed in every wave: no row twice, none lost, and a correct file', {
     const charged = service.state.charges.filter((charge) => charge.name === name);
     expect(requests.length, `requests with the ctid ${ctid}`).toBeLessThan(2);
     expect(charged.length, `charges for ${name}`).toBeLessThan(2);
-    if (state === 'SUCCEEDED') expect(charged, `${name} is said to be done`).toHaveLength(1);
-    if (state === 'FAILED') expect(charged, `${name} is said to have failed`).toHaveLength(0);
+    if (state === 'SUCCEEDED') expect(charged, `charges for ${name}, marked as done`).toHaveLength(1);
+    if (state === 'FAILED') expect(charged, `charges for ${name}, marked as failed`).toHaveLength(0);
   }
   const shared = await workspace.waitFor(
     () =>
@@ -161,7 +160,7 @@ test('killed in every wave: no row twice, none lost, and a correct file', {
         .filter(({ thread_ts: thread }) => thread === order.card.ts)
         .flatMap(({ files }) => files ?? [])
         .findLast(({ name }) => name.includes('result')),
-    { what: 'the file of the result', timeoutMs: 30_000 },
+    { what: 'the result file', timeoutMs: 30_000 },
   );
   const bytes = await (await fetch(new URL(shared.url_private_download, workspace.url))).arrayBuffer();
   const lines = Buffer.from(bytes)
@@ -172,7 +171,7 @@ test('killed in every wave: no row twice, none lost, and a correct file', {
   const OUTCOMES: Readonly<Record<string, RegExp>> = {
     SUCCEEDED: /,answered,.*,SUCCEEDED,/,
     FAILED: /,answered,.*,FAILED,/,
-    // Without a response the last event is that its worker was gone.
+    // Without a response, the last event is the release of the dead worker's lease.
     UNKNOWN: /,(?:released|answered),.*,UNKNOWN,/,
   };
   for (const { n, ctid, name, state } of items) {

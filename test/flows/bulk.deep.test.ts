@@ -3,11 +3,11 @@ import { answerTo, DOMAINS, openForm, textOf, toldAfter, useTestDemo } from '../
 import { ask, chargesFor, orderAfter, orderOf } from '../support/orders.ts';
 import { clickAs } from '../support/people.ts';
 
-/* Several names in one order: one card, one approval, and a request and a result per name. */
+/* An order for several names has one card and one approval, and a request and a result per name. */
 
 const t = useTestDemo();
 
-test('a failed name blocks no other, and Retry requests only the failed ones', async () => {
+test('a failed name doesn’t block the others, and Retry requests only the failed ones', async () => {
   t.service.faults.set({
     kind: 'refuse',
     code: 'EF01055',
@@ -18,23 +18,23 @@ test('a failed name blocks no other, and Retry requests only the failed ones', a
   const order = await ask(t.workspace, t.alice, '/domain renew ramen.rest soup.rest spoon.rest unheld.rest');
   await t.bob.click(order.card, 'order_approve');
   const reply = await order.ends('FAILED');
-  const said = textOf(reply);
-  expect(said).toMatch(/ramen\.rest.*done/);
-  expect(said).toMatch(/spoon\.rest.*done/);
-  expect(said).toMatch(/soup\.rest.*failed.*EF01055.*not now/s);
-  expect(said).toMatch(/unheld\.rest.*failed.*EF01015/s);
+  const result = textOf(reply);
+  expect(result).toMatch(/ramen\.rest.*done/);
+  expect(result).toMatch(/spoon\.rest.*done/);
+  expect(result).toMatch(/soup\.rest.*failed.*EF01055.*not now/s);
+  expect(result).toMatch(/unheld\.rest.*failed.*EF01015/s);
 
   const retried = await orderAfter(t.workspace, () => t.bob.click(reply, 'order_retry'));
   await retried.becomes('PENDING');
   expect(orderOf(retried.card)).toMatchObject({ names: 'soup.rest,unheld.rest' });
   expect(textOf(retried.card), 'the new requester').toMatch(/<@U0BOB>/);
-  expect(textOf(retried.card), 'whose account it is').toMatch(/Uses <@U0ALICE>’s account.*alice\/4/s);
-  const heard = await t.workspace.waitFor(() => retried.replies()[0], { what: 'a message to Alice' });
-  expect(textOf(heard)).toMatch(/<@U0ALICE>: .*<@U0BOB> retried the failed order .* with your account/);
-  expect(heard.notifies).toEqual(expect.arrayContaining(['U0ALICE']));
+  expect(textOf(retried.card), 'the owner of the account').toMatch(/Uses <@U0ALICE>’s account.*alice\/4/s);
+  const notice = await t.workspace.waitFor(() => retried.replies()[0], { what: 'a message to Alice' });
+  expect(textOf(notice)).toMatch(/<@U0ALICE>: .*<@U0BOB> retried the failed order .* with your account/);
+  expect(notice.notifies).toEqual(expect.arrayContaining(['U0ALICE']));
   for (const person of [t.bob, t.alice]) {
-    const told = await toldAfter(t.workspace, person, () => person.click(retried.card, 'order_approve'));
-    expect(told).toMatch(/You requested this, so/);
+    const answer = await toldAfter(t.workspace, person, () => person.click(retried.card, 'order_approve'));
+    expect(answer).toMatch(/You requested this, so/);
   }
   const history = await answerTo(t.workspace, t.alice, `/domain order ${retried.id}`);
   expect(history, 'the history names the person').toMatch(/History.*requested by <@U0BOB>/s);
@@ -44,13 +44,13 @@ test('a failed name blocks no other, and Retry requests only the failed ones', a
   expect(t.service.requestsFor({ task: 'domain.renew', name: 'soup.rest' })).toHaveLength(2);
   expect(chargesFor(t.service, 'soup.rest')).toBe(1);
 
-  const told = await toldAfter(t.workspace, t.alice, () => t.alice.click(order.card, 'order_retry'));
-  expect(told, 'one order is retried once').toMatch(
+  const answer = await toldAfter(t.workspace, t.alice, () => t.alice.click(order.card, 'order_retry'));
+  expect(answer, 'an order is retried only once').toMatch(
     new RegExp(`already retried.*${retried.id}.*failed`, 's'),
   );
 });
 
-test('the owner of a retry’s account is notified, even if its card is in another person’s direct message', async () => {
+test('the account’s owner is notified of a retry whose card is in another direct message', async () => {
   const failed = await orderAfter(
     t.workspace,
     () => t.alice.command('C0NOBOT', '/domain renew nowhere.rest'),
@@ -67,32 +67,32 @@ test('the owner of a retry’s account is notified, even if its card is in anoth
     () => t.workspace.messages('D0ALICE').find((message) => textOf(message).includes(again.id)),
     { what: 'a message to Alice' },
   );
-  expect(again.replies(), 'where Alice does not read').toEqual([]);
+  expect(again.replies(), 'no replies where Alice can’t read them').toEqual([]);
 });
 
-test('a name with an open order stops the whole line, with a link to that order', async () => {
+test('a command with a name that has an open order is refused and names that order', async () => {
   const open = await ask(t.workspace, t.alice, '/domain renew plate.rest');
-  const told = await answerTo(t.workspace, t.alice, '/domain renew pasta.rest plate.rest');
-  expect(told).toContain(`/domain order ${open.id}`);
+  const answer = await answerTo(t.workspace, t.alice, '/domain renew pasta.rest plate.rest');
+  expect(answer).toContain(`/domain order ${open.id}`);
   expect(
     t.workspace.messages(DOMAINS).filter((message) => orderOf(message)?.names.includes('pasta')),
   ).toEqual([]);
 });
 
-test('every invalid name of a line is listed', async () => {
-  const told = await answerTo(
+test('all invalid names in a command are listed', async () => {
+  const answer = await answerTo(
     t.workspace,
     t.alice,
     '/domain renew cafe.rest café_bar.rest 10.0.0.1 -bad.rest 11',
   );
-  expect(told).toContain('Nothing was requested');
-  for (const part of ['underscore', 'IP address', 'hyphen']) expect(told).toContain(part);
+  expect(answer).toContain('Nothing was requested');
+  for (const part of ['underscore', 'IP address', 'hyphen']) expect(answer).toContain(part);
 });
 
-test('more than 50 names are refused with a reason, on the line and in the form', async () => {
+test('more than 50 names are refused with a reason, in the command and in the form', async () => {
   const many = Array.from({ length: 51 }, (_, index) => `bulk-${index}.rest`);
-  const told = await answerTo(t.workspace, t.alice, `/domain renew ${many.join(' ')} 1`);
-  expect(told).toContain('at most 50 names');
+  const answer = await answerTo(t.workspace, t.alice, `/domain renew ${many.join(' ')} 1`);
+  expect(answer).toContain('at most 50 names');
   const view = await openForm(t.workspace, t.alice, '/domain renew');
   expect(await t.alice.submit(view, { names: many.join('\n') })).toMatchObject({
     outcome: 'errors',

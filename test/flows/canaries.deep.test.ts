@@ -18,8 +18,8 @@ import {
 } from '../support/people.ts';
 
 /*
- * Every kind of secret in every flow, with the log at `trace`, a service that echoes secrets, and a Slack and a
- * database that fail. Afterwards none can be found anywhere.
+ * Every kind of secret is used in every flow, with the log at `trace`, a service that echoes secrets, and failures of
+ * Slack and the database. Afterwards no secret can be found anywhere.
  */
 
 const WRONG_PASSWORD = 'wr0ng"pass<w&rd>\\ canary';
@@ -33,7 +33,7 @@ const t = useTestDemo({
   linked: [],
 });
 let client: pg.Client;
-/** By kind, the secrets themselves. */
+/** Secrets by kind. */
 const secrets = new Map<string, string>();
 /** Web API calls that show a secret to its owner: the only allowed ones. */
 const reveals = new Set<unknown>();
@@ -76,7 +76,7 @@ beforeAll(async () => {
   ] as const) {
     secrets.set(kind, secret);
   }
-  await everything();
+  await runAllFlows();
   await collect();
 }, 90_000);
 afterAll(async () => {
@@ -84,7 +84,7 @@ afterAll(async () => {
   await client.end();
 });
 
-const told = (person: Actor, text: string) => answerTo(t.workspace, person, text);
+const send = (person: Actor, text: string) => answerTo(t.workspace, person, text);
 
 async function transfer(auth: string): Promise<SeenOrder> {
   const form = await openForm(t.workspace, t.alice, `/domain transfer ${SANDBOX_TRANSFER.name}`);
@@ -92,7 +92,7 @@ async function transfer(auth: string): Promise<SeenOrder> {
   return approvedBy(t.bob, orderAfter(t.workspace, submit));
 }
 
-async function newUser(name: string, password?: string): Promise<SeenOrder> {
+async function requestUser(name: string, password?: string): Promise<SeenOrder> {
   const form = await openForm(t.workspace, t.alice, '/domain user');
   const values = { user: name, defaultEmail: `${name}@team.example` };
   return orderAfter(t.workspace, () =>
@@ -100,7 +100,7 @@ async function newUser(name: string, password?: string): Promise<SeenOrder> {
   );
 }
 
-async function revealed(order: SeenOrder): Promise<void> {
+async function revealResult(order: SeenOrder): Promise<void> {
   await watchReveal(async () => t.alice.close(await reveal(t.workspace, t.alice, order)));
 }
 
@@ -112,7 +112,7 @@ async function watchReveal(act: () => Promise<unknown>): Promise<void> {
   }
 }
 
-async function refusedLink(credentials: Credentials): Promise<void> {
+async function tryLink(credentials: Credentials): Promise<void> {
   const form = await openLink(t.workspace, t.alice, 'password');
   const { user, context, password } = credentials;
   await t.alice.submit(form, { user, context: String(context), password });
@@ -120,21 +120,21 @@ async function refusedLink(credentials: Credentials): Promise<void> {
 }
 
 /** Every flow with a secret, successful and failing. */
-async function everything(): Promise<void> {
+async function runAllFlows(): Promise<void> {
   const { workspace, service } = t;
 
   // Links, refused and accepted; the service echoes the password.
-  await refusedLink({ ...SANDBOX_ACCOUNTS.alice, password: WRONG_PASSWORD });
+  await tryLink({ ...SANDBOX_ACCOUNTS.alice, password: WRONG_PASSWORD });
   const echo = (task: SandboxTask, text: string) =>
     service.faults.set({ kind: 'refuse', code: 'E0200', text, times: 1, match: { task } });
   const basic = Buffer.from(`alice:${WRONG_PASSWORD}`).toString('base64');
   echo('session.create', `not "${WRONG_PASSWORD}" (${basic}, ${encodeURIComponent(WRONG_PASSWORD)})`);
-  await refusedLink({ ...SANDBOX_ACCOUNTS.alice, password: WRONG_PASSWORD });
+  await tryLink({ ...SANDBOX_ACCOUNTS.alice, password: WRONG_PASSWORD });
   service.faults.clear();
   await link(workspace, t.alice);
   await linkTwoFactor(workspace, t.carol);
   await linkApplication(workspace, t.bob);
-  await told(t.alice, '/domain whoami');
+  await send(t.alice, '/domain whoami');
 
   // Transfers: refused with an echo of the code, unanswered, and accepted.
   echo('domain.transfer', `auth code ${WRONG_AUTH} is wrong: ${WRONG_AUTH}`);
@@ -149,26 +149,26 @@ async function everything(): Promise<void> {
   workspace.faults.set({ kind: 'ratelimited', retryAfter: 1, method: 'chat.postMessage', times: 1 });
   await (await transfer(AUTH_CODE)).ends('SUCCEEDED', 15_000);
 
-  // Secret results: an auth code, a generated password; a view that Slack does not open.
+  // Secret results: an auth code, a generated password, and a view that Slack doesn't open.
   const fetched = await ask(workspace, t.alice, '/domain authcode tavern.rest');
   await fetched.ends('SUCCEEDED');
   secrets.set('fetched auth code', service.state.domain('tavern.rest', 4)?.authCode ?? '');
-  const kept = await ask(workspace, t.alice, '/domain authcode olive.rest');
-  const reply = await kept.ends('SUCCEEDED');
+  const unopened = await ask(workspace, t.alice, '/domain authcode olive.rest');
+  const reply = await unopened.ends('SUCCEEDED');
   secrets.set('auth code that was not looked at', service.state.domain('olive.rest', 4)?.authCode ?? '');
   workspace.faults.set({ kind: 'error', code: 'expired_trigger_id', method: 'views.open', times: 1 });
   await watchReveal(() => toldAfter(workspace, t.alice, () => t.alice.click(reply, 'order_reveal')));
-  await revealed(fetched);
-  const made = await newUser('waiter-1');
-  await made.ends('SUCCEEDED');
+  await revealResult(fetched);
+  const created = await requestUser('waiter-1');
+  await created.ends('SUCCEEDED');
   secrets.set('generated password', service.state.user('waiter-1', 4)?.password ?? '');
-  await revealed(made);
-  await (await newUser('waiter-2', GIVEN_PASSWORD)).ends('SUCCEEDED');
+  await revealResult(created);
+  await (await requestUser('waiter-2', GIVEN_PASSWORD)).ends('SUCCEEDED');
   echo('user.create', `password ${GIVEN_PASSWORD} is too weak`);
-  await (await newUser('waiter-3', GIVEN_PASSWORD)).ends('FAILED');
+  await (await requestUser('waiter-3', GIVEN_PASSWORD)).ends('FAILED');
 
-  // The calendar's address is only for the person: Slack shows it, nothing else does.
-  const address = await told(t.alice, '/domain calendar');
+  // Only Slack, in its reply to the person, shows the calendar's address.
+  const address = await send(t.alice, '/domain calendar');
   secrets.set('calendar token', /calendar\/([\w-]+)\.ics/.exec(address)?.[1] ?? '');
   await fetch(`${t.botUrl}/calendar/${secrets.get('calendar token')}.ics`);
 
@@ -179,13 +179,13 @@ async function everything(): Promise<void> {
       const form = await openLink(workspace, t.ada, 'password');
       await t.ada.submit(form, { user: 'alice', context: '4', password: SANDBOX_ACCOUNTS.alice.password });
       for (const open of t.ada.openedViews()) await t.ada.close(open);
-      await told(t.alice, '/domain calendar reset');
-      if (table !== 'calendar_feeds') await told(t.alice, '/domain authcode deli.rest');
+      await send(t.alice, '/domain calendar reset');
+      if (table !== 'calendar_feeds') await send(t.alice, '/domain authcode deli.rest');
     } finally {
       await client.query(`ALTER TABLE ${table}_away RENAME TO ${table}`);
     }
   }
-  await told(t.alice, '/domain whoami');
+  await send(t.alice, '/domain whoami');
 }
 
 async function collect(): Promise<void> {
@@ -203,7 +203,7 @@ async function collect(): Promise<void> {
 }
 
 /** Encodings of a secret, also within other data. */
-function formsOf(secret: string): Map<string, string> {
+function encodingsOf(secret: string): Map<string, string> {
   const forms = new Map([
     ['as it is', secret],
     ['in JSON', JSON.stringify(secret).slice(1, -1)],
@@ -226,17 +226,17 @@ function formsOf(secret: string): Map<string, string> {
 }
 
 /** Places and encodings in which a secret was found. */
-function findings(secret: string, except: readonly string[] = []): string[] {
+function findSecret(secret: string, except: readonly string[] = []): string[] {
   return [...places].flatMap(([place, text]) =>
     except.includes(place)
       ? []
-      : [...formsOf(secret)].flatMap(([form, written]) =>
+      : [...encodingsOf(secret)].flatMap(([form, written]) =>
           text.includes(written) ? [`${form} in the ${place}`] : [],
         ),
   );
 }
 
-test('every kind of secret was used', () => {
+test('every kind of secret is used', () => {
   expect(sessions, 'sessions').toBeGreaterThan(1);
   for (const [kind, secret] of secrets) expect(secret.length, kind).toBeGreaterThan(7);
   expect([...secrets.keys()].filter((kind) => !kind.startsWith('session'))).toHaveLength(16);
@@ -245,16 +245,16 @@ test('every kind of secret was used', () => {
   expect(places.get('database')).toContain('public.orders ');
 });
 
-describe('the search', () => {
-  test.each([...formsOf('a secret "with" <marks> & more')])('finds it %s', (_form, written) => {
+describe('the search for secrets', () => {
+  test.each([...encodingsOf('a secret "with" <marks> & more')])('finds a secret %s', (_form, written) => {
     places.set('test', `before ${written} after`);
-    expect(findings('a secret "with" <marks> & more').some((found) => found.endsWith('in the test'))).toBe(
+    expect(findSecret('a secret "with" <marks> & more').some((found) => found.endsWith('in the test'))).toBe(
       true,
     );
     places.delete('test');
   });
 
-  test('a shown secret is found', () => {
+  test('finds a secret in the views that reveal it', () => {
     const shown = JSON.stringify([...reveals]);
     for (const kind of ['fetched auth code', 'generated password']) {
       expect(shown.includes(secrets.get(kind) ?? 'nothing'), kind).toBe(true);
@@ -264,7 +264,9 @@ describe('the search', () => {
 
 test('no secret is found anywhere', () => {
   const found = [...secrets].flatMap(([kind, secret]) =>
-    findings(secret, kind === 'calendar token' ? ['calls of Slack'] : []).map((where) => `${kind}: ${where}`),
+    findSecret(secret, kind === 'calendar token' ? ['calls of Slack'] : []).map(
+      (where) => `${kind}: ${where}`,
+    ),
   );
   expect(found).toEqual([]);
 });

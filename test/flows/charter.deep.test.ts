@@ -16,7 +16,7 @@ import { ask } from '../support/orders.ts';
 import { closed } from '../support/people.ts';
 import { addressIn, PUBLIC, signingPeople } from './signing-rig.ts';
 
-/* A signed policy in Slack: how it stays valid, how it becomes invalid, who is notified, and what orders need then. */
+/* A signed policy in Slack: when it becomes invalid, who is notified, and what orders then need. */
 
 const keys = {
   ada: new Authenticator(PUBLIC),
@@ -38,24 +38,24 @@ beforeAll(async () => {
   for (const name of ['bob', 'carol'] as const) await people.vouch(t.ada, keys.ada, keys[name]);
 });
 
-const requestTo = (channel: string, button: string): Promise<Message> =>
+const waitForRequest = (channel: string, button: string): Promise<Message> =>
   t.workspace.waitFor(
     () => t.workspace.messages(channel).findLast((message) => buttonsOf(message).includes(button)),
     { what: `a request with ${button}` },
   );
 
 /** Ada changes the number of approvals in the settings, and another admin signs. */
-async function settle(needed: string, signer: Actor, key: Authenticator): Promise<void> {
+async function changeApprovalsRequired(needed: string, signer: Actor, key: Authenticator): Promise<void> {
   const view = await openForm(t.workspace, t.ada, '/domain settings');
   await toldAfter(t.workspace, t.ada, async () =>
     closed(await t.ada.submit(view, { approvals_required: needed })),
   );
-  const request = await requestTo(`D${signer.user.id.slice(1)}`, 'settings_confirm');
+  const request = await waitForRequest(`D${signer.user.id.slice(1)}`, 'settings_confirm');
   const address = addressIn(await people.told(signer, () => signer.click(request, 'settings_confirm')));
   expect(await people.press(address, key)).toMatchObject({ done: true, title: 'Signed' });
 }
 
-const policyText = () => answerTo(t.workspace, t.ada, '/domain policy');
+const showPolicy = () => answerTo(t.workspace, t.ada, '/domain policy');
 const NOTICE = 'There’s no valid signed policy';
 const PLACES = ['D0ADA', 'D0BOB', 'D0CAROL', DOMAINS];
 /** The number of alerts in each place that no signed policy is valid. */
@@ -63,10 +63,10 @@ const alerts = () =>
   PLACES.map(
     (channel) => t.workspace.messages(channel).filter((m) => textOf(m).includes(`🚨 ${NOTICE}`)).length,
   );
-const authcode = (name: string) => ask(t.workspace, t.alice, `/domain authcode ${name}`);
+const requestAuthCode = (name: string) => ask(t.workspace, t.alice, `/domain authcode ${name}`);
 
-/** Each place gets one alert within a minute, Slack shows the reason, and a free order needs a signature. */
-async function expectLapse(why: string, name: string, times: number): Promise<void> {
+/** Each place gets one alert, Slack shows the reason, and a free order needs a signature. */
+async function expectInvalidPolicy(why: string, name: string, times: number): Promise<void> {
   await t.demo.bot.catchUp();
   await until('an alert in each place', () => alerts().every((count) => count === times));
   expect(
@@ -75,13 +75,13 @@ async function expectLapse(why: string, name: string, times: number): Promise<vo
       .map(textOf)
       .findLast((text) => text.includes(NOTICE)),
   ).toContain(why);
-  expect(await policyText()).toContain(NOTICE);
+  expect(await showPolicy()).toContain(NOTICE);
   expect(JSON.stringify(await openForm(t.workspace, t.ada, '/domain settings'))).toContain(NOTICE);
-  const tried = await answerTo(t.workspace, t.ada, `/domain policy test authcode ${name}`);
-  expect(tried).toContain(NOTICE);
-  expect(tried).not.toContain('*no approval*');
-  expect(tried).toContain('Decided by the environment variables');
-  const order = await authcode(name);
+  const trial = await answerTo(t.workspace, t.ada, `/domain policy test authcode ${name}`);
+  expect(trial).toContain(NOTICE);
+  expect(trial).not.toContain('*no approval*');
+  expect(trial).toContain('Decided by the environment variables');
+  const order = await requestAuthCode(name);
   expect(buttonsOf(order.card)).toContain('order_sign');
   await t.alice.click(order.card, 'order_cancel');
   await t.demo.bot.catchUp();
@@ -89,7 +89,7 @@ async function expectLapse(why: string, name: string, times: number): Promise<vo
   expect(alerts(), 'one alert in each place').toEqual(PLACES.map(() => times));
 }
 
-test('key_revoke offers to retire a passkey and to revoke it as compromised', async () => {
+test('revoking a passkey offers to retire it or to revoke it as compromised', async () => {
   const spare = new Authenticator(PUBLIC);
   await people.enrol(t.alice, spare);
   await people.vouch(t.ada, keys.ada, spare);
@@ -100,42 +100,42 @@ test('key_revoke offers to retire a passkey and to revoke it as compromised', as
   expect(await people.keysOf(t.ada)).toContain('revoked');
 });
 
-test('when the signer’s passkey is compromised, free orders need a signature and everyone is notified once', async () => {
-  await settle('2', t.bob, keys.bob);
+test('once the signer’s passkey is compromised, free orders need a signature', async () => {
+  await changeApprovalsRequired('2', t.bob, keys.bob);
   const { compromised } = await people.revokeLinks(t.ada, keys.bob);
   expect(await people.press(compromised, keys.ada)).toMatchObject({ done: true, title: 'Revoked' });
-  await expectLapse('revoked as compromised', 'deli.rest', 1);
-  // He adds another one, and signs the policy again.
+  await expectInvalidPolicy('revoked as compromised', 'deli.rest', 1);
+  // Bob adds another passkey and signs the policy again.
   keys.bob = new Authenticator(PUBLIC);
   await people.enrol(t.bob, keys.bob);
   await people.vouch(t.ada, keys.ada, keys.bob);
   const address = await people.keyLink(t.bob, 'charter_sign');
   expect(await people.press(address, keys.bob)).toMatchObject({ done: true, title: 'Signed' });
   await t.demo.bot.catchUp();
-  await until('a notice that it is valid again', () =>
+  await until('a notice that the policy is valid again', () =>
     PLACES.every((channel) =>
       t.workspace.messages(channel).some((m) => textOf(m).includes('The signed policy is valid again')),
     ),
   );
-  expect(await policyText()).not.toContain(NOTICE);
-  await (await authcode('cafe.rest')).ends('SUCCEEDED');
+  expect(await showPolicy()).not.toContain(NOTICE);
+  await (await requestAuthCode('cafe.rest')).ends('SUCCEEDED');
 });
 
-test('an approver of the unsigned part approves with a click while another one signs', async () => {
-  const shown = async (): Promise<Message> => {
-    await policyText();
+test('one rule’s approver approves with a click while another rule’s approver signs', async () => {
+  const openPolicy = async (): Promise<Message> => {
+    await showPolicy();
     const message = t.ada.ephemerals().at(-1);
     if (message === undefined) throw new Error('no policy was shown');
     return message;
   };
   const form = await actUntilOpened(t.workspace, t.ada, async () =>
-    t.ada.click(await shown(), 'policy_upload'),
+    t.ada.click(await openPolicy(), 'policy_upload'),
   );
   const rules = `- {rule_name: by those who may not be known, tasks: [renew], names: ["*"], by: [S0NOBODY], decision: approve, approvers: [U0BOB], signed: true}
 - {rule_name: by a click, tasks: [renew], names: ["*"], decision: approve, approvers: [U0CAROL]}`;
   await toldAfter(t.workspace, t.ada, async () => closed(await t.ada.submit(form, { rules })));
-  await toldAfter(t.workspace, t.ada, async () => t.ada.click(await shown(), 'policy_publish'));
-  const request = await requestTo('D0BOB', 'policy_confirm');
+  await toldAfter(t.workspace, t.ada, async () => t.ada.click(await openPolicy(), 'policy_publish'));
+  const request = await waitForRequest('D0BOB', 'policy_confirm');
   const address = addressIn(await people.told(t.bob, () => t.bob.click(request, 'policy_confirm')));
   expect(await people.press(address, keys.bob)).toMatchObject({ done: true, title: 'Signed' });
   const order = await ask(t.workspace, t.alice, '/domain renew ramen.rest');
@@ -146,9 +146,9 @@ test('an approver of the unsigned part approves with a click while another one s
   await order.ends('SUCCEEDED', 20_000);
 });
 
-test('a person with ten passkeys learns what to do before they add another', async () => {
+test('a person with ten passkeys is told to revoke one before adding another', async () => {
   for (let n = 0; n < 10; n += 1) await people.enrol(t.alice, new Authenticator(PUBLIC));
-  const told = await people.keyAnswer(t.alice, 'key_add');
-  expect(told).toContain('You have 10 passkeys, which is the limit. Revoke one you no longer use');
-  expect(told).not.toContain(PUBLIC.origin);
+  const reply = await people.keyAnswer(t.alice, 'key_add');
+  expect(reply).toContain('You have 10 passkeys, which is the limit. Revoke one you no longer use');
+  expect(reply).not.toContain(PUBLIC.origin);
 });

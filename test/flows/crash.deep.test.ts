@@ -3,8 +3,8 @@ import { CrashSite } from '../support/crash.ts';
 import { seeded } from '../support/seeded.ts';
 
 /*
- * The bot is killed (SIGKILL) at crash points, and at random times while people work. Another one continues: no request
- * is sent twice, no order is lost, and each result is posted. All points, and a thousand times: `npm run test:torture`.
+ * The bot is killed (SIGKILL) at crash points and at random times, and restarted: no request is sent twice, no order is
+ * lost, and each result is posted. `npm run test:torture` covers all points, and a thousand kills.
  */
 
 const MAX_WAIT_MS = 120_000;
@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => site.close());
 
 test.each(['order committed', 'sentAt committed', 'answer read', 'reply posted, not recorded'] as const)(
-  'killed at: %s',
+  'a bot killed at “%s” loses no order and sends nothing twice',
   async (point) => {
     await site.diesAt(point);
   },
@@ -25,7 +25,7 @@ test.each(['order committed', 'sentAt committed', 'answer read', 'reply posted, 
 );
 
 test(
-  'killed at random times',
+  'a bot killed at random times loses no order and sends nothing twice',
   async () => {
     await site.killed(4, seeded(SEED), 'random');
   },

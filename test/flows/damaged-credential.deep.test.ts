@@ -7,7 +7,7 @@ import { chargesFor, orderAfter } from '../support/orders.ts';
 import { closed } from '../support/people.ts';
 import { startReceiver, WEBHOOK_SECRET } from '../support/webhook-receiver.ts';
 
-/* Bob's sealed credential is damaged, and he has a mandate. Alice's mandate, digests, reports and webhooks continue. */
+/* Bob has a mandate and damaged credentials. Alice's mandate, digests, reports and webhooks continue. */
 
 const DAY_MS = 86_400_000;
 const REMINDERS = 'C0EXPIRY';
@@ -20,7 +20,7 @@ const t = useTestDemo({
   settings: { WEBHOOK_URLS: receiver.url, WEBHOOK_SECRET, ADMINS: 'U0ADA' },
 });
 
-async function sql(text: string): Promise<void> {
+async function runSql(text: string): Promise<void> {
   const client = new pg.Client({ connectionString: t.databaseUrl });
   await client.connect();
   await client.query(text).finally(() => client.end());
@@ -35,12 +35,12 @@ async function watch(name: string, days: number): Promise<void> {
   await answerTo(t.workspace, t.alice, `/domain watch ${name}`);
 }
 
-/** One person's mandate that another one approves. */
-async function mandate(person: Actor, approver: Actor, name: string, maxPrice: string): Promise<void> {
-  const told = person.ephemerals().length;
+/** Requests a mandate and has another person approve it. */
+async function createMandate(person: Actor, approver: Actor, name: string, maxPrice: string): Promise<void> {
+  const before = person.ephemerals().length;
   await person.command(DOMAINS, '/domain mandates');
-  const shown = await t.workspace.waitFor(() => person.ephemerals()[told], { what: 'the mandates' });
-  const view = await actUntilOpened(t.workspace, person, () => person.click(shown, 'mandate_add'));
+  const list = await t.workspace.waitFor(() => person.ephemerals()[before], { what: 'the mandates' });
+  const view = await actUntilOpened(t.workspace, person, () => person.click(list, 'mandate_add'));
   const until = new Date(t.service.clock.registry() + 300 * DAY_MS).toISOString().slice(0, 10);
   const order = await orderAfter(
     t.workspace,
@@ -57,7 +57,7 @@ async function mandate(person: Actor, approver: Actor, name: string, maxPrice: s
   await order.becomes('SUCCEEDED');
 }
 
-async function counted(job: string): Promise<number> {
+async function countFailures(job: string): Promise<number> {
   const text = await (await fetch(`${t.botUrl}/metrics`)).text();
   return Number(
     new RegExp(`^domain_steward_job_failures_total\\{name="${job}"\\} (\\d+)$`, 'm').exec(text)?.[1],
@@ -77,22 +77,22 @@ test('a damaged credential stops only its own mandate', async () => {
   await watch('bobs.rest', 12);
   await watch('alices.rest', 12);
   await watch('watched.rest', 32);
-  await mandate(t.bob, t.carol, 'bobs.rest', '17.99');
-  await mandate(t.alice, t.bob, 'alices.rest', '18.00');
-  await sql(
+  await createMandate(t.bob, t.carol, 'bobs.rest', '17.99');
+  await createMandate(t.alice, t.bob, 'alices.rest', '18.00');
+  await runSql(
     `UPDATE accounts SET sealed = set_byte(sealed, 20, 255 - get_byte(sealed, 20)) WHERE user_id = 'U0BOB'`,
   );
   const before = receiver.received.length;
   await t.demo.moveTime(3 * DAY_MS);
 
-  const inReminders = (text: string) => (): Message | undefined =>
+  const findReminder = (text: string) => (): Message | undefined =>
     t.workspace.messages(REMINDERS).find((message) => textOf(message).includes(text));
-  await t.workspace.waitFor(inReminders('*watched.rest*'), { what: 'the digest' });
-  await t.workspace.waitFor(inReminders('Mandates will renew'), { what: "Alice's mandate to act" });
+  await t.workspace.waitFor(findReminder('*watched.rest*'), { what: 'the digest' });
+  await t.workspace.waitFor(findReminder('Mandates will renew'), { what: 'the notice of Alice’s mandate' });
   await until('a webhook about Bob’s mandate', () =>
     receiver.received.slice(before).some(({ body }) => body.type === 'mandate.held'),
   );
-  expect(await counted('mandates')).toBeGreaterThan(0);
+  expect(await countFailures('mandates')).toBeGreaterThan(0);
 
   await t.demo.moveTime(DAY_MS + DAY_MS / 2);
   await t.demo.moveTime(DAY_MS / 24);
@@ -100,8 +100,8 @@ test('a damaged credential stops only its own mandate', async () => {
   const now = new Date(Date.now() + 4.6 * DAY_MS);
   const third = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 3, 12);
   await t.demo.moveTime(third - now.getTime());
-  await t.workspace.waitFor(inReminders('*Spent*'), { what: 'the report of the month' });
-  await until('the test of the month arrives', () =>
+  await t.workspace.waitFor(findReminder('*Spent*'), { what: 'the monthly report' });
+  await until('the monthly test webhook', () =>
     receiver.received.slice(before).some(({ body }) => body.type === 'test'),
   );
   const { details } = (await (await fetch(`${t.botUrl}/readyz`)).json()) as { details?: { jobs?: string } };

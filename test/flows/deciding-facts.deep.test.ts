@@ -14,7 +14,7 @@ import {
 } from '../support/demo.ts';
 import { closed } from '../support/people.ts';
 
-/* Two people are needed to change facts that rules, budgets and alarms use. */
+/* A second person must confirm changes to fields that rules, budgets and alarms use. */
 
 let rules: readonly PolicyRule[] = [];
 const t = useTestDemo({ policy: { current: async () => ({ version: 3, rules }) } });
@@ -29,19 +29,19 @@ beforeEach(() => {
   rules = [BRAND];
 });
 
-const told = (line: string, person: Actor = t.alice) => answerTo(t.workspace, person, `/domain ${line}`);
-const tagsOf = async (name: string) => /\*Tags\* ([^\n]*)/.exec(await told(`name ${name}`))?.[1] ?? '';
+const send = (line: string, person: Actor = t.alice) => answerTo(t.workspace, person, `/domain ${line}`);
+const tagsOf = async (name: string) => /\*Tags\* ([^\n]*)/.exec(await send(`name ${name}`))?.[1] ?? '';
 
-/** Watches a name with tags that nothing uses yet. */
-async function watched(name: string, tags: string): Promise<void> {
+/** Watches and tags a name without a rule, so no confirmation is needed. */
+async function watchWithTags(name: string, tags: string): Promise<void> {
   rules = [];
-  await told(`watch ${name}`);
+  await send(`watch ${name}`);
   if (tags !== '') await edit(t.alice, name, tags);
   rules = [BRAND];
 }
 
 async function editForm(name: string, person: Actor): Promise<View> {
-  await told(`name ${name}`, person);
+  await send(`name ${name}`, person);
   const screen = await t.workspace.waitFor(
     () =>
       person
@@ -52,13 +52,12 @@ async function editForm(name: string, person: Actor): Promise<View> {
   return actUntilOpened(t.workspace, person, () => person.click(screen, 'name_edit'));
 }
 
-/** Sets the tags of a name by its form. @returns the answer */
+/** Sets the tags of a name in its form. @returns the reply */
 async function edit(person: Actor, name: string, tags: string, more = {}): Promise<string> {
   const form = await editForm(name, person);
   return toldAfter(t.workspace, person, async () => closed(await person.submit(form, { tags, ...more })));
 }
 
-/** The question to the second person after an action. */
 async function questionAfter(act: () => Promise<unknown>, channel = DOMAINS): Promise<Message> {
   const before = t.workspace.messages(channel).length;
   await act();
@@ -72,9 +71,9 @@ async function questionAfter(act: () => Promise<unknown>, channel = DOMAINS): Pr
   );
 }
 
-const press = (person: Actor, question: Message, button = 'facts_confirm') => person.click(question, button);
-/** A question's text after a click. */
-const answered = (question: Message, text: string) =>
+const clickQuestion = (person: Actor, question: Message, button = 'facts_confirm') =>
+  person.click(question, button);
+const waitForQuestion = (question: Message, text: string) =>
   t.workspace.waitFor(
     () =>
       t.workspace
@@ -83,27 +82,29 @@ const answered = (question: Message, text: string) =>
     { what: `the question to say ${text}` },
   );
 
-test('of several names the protected changes wait together', async () => {
-  for (const name of ['many-one.rest', 'many-two.rest']) await watched(name, 'brand');
-  await watched('many-three.rest', '');
-  await told('names many-', t.bob);
+test('protected changes to several names are confirmed together', async () => {
+  for (const name of ['many-one.rest', 'many-two.rest']) await watchWithTags(name, 'brand');
+  await watchWithTags('many-three.rest', '');
+  await send('names many-', t.bob);
   const list = t.bob.ephemerals().at(-1);
   if (list === undefined) throw new Error('no list was shown');
   const form = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(list, 'names_edit'));
   const names = ['many-one.rest', 'many-two.rest', 'many-three.rest'];
-  let said = '';
+  let reply = '';
   const question = await questionAfter(async () => {
-    said = await toldAfter(t.workspace, t.bob, async () =>
+    reply = await toldAfter(t.workspace, t.bob, async () =>
       closed(await t.bob.submit(form, { names, tags: '-brand', note: 'sold' })),
     );
   });
-  expect(said).toContain('I saved the changes to 1 name. Another person must confirm this change to 2 names');
-  await press(t.carol, question);
-  await answered(question, 'confirmed a change to 2 names');
+  expect(reply).toContain(
+    'I saved the changes to 1 name. Another person must confirm this change to 2 names',
+  );
+  await clickQuestion(t.carol, question);
+  await waitForQuestion(question, 'confirmed a change to 2 names');
   expect(await tagsOf('many-one.rest')).toBe('');
 });
 
-test('of a file the protected changes wait together, after a preview of all', async () => {
+test('protected changes from a file are confirmed together, after a preview of all names', async () => {
   rules = [];
   const names = Array.from({ length: 25 }, (_, n) => `file-${n}.example`);
   await t.demo.bot.expiry.importNames(
@@ -111,7 +112,7 @@ test('of a file the protected changes wait together, after a preview of all', as
     (changes) => t.demo.bot.protectedChanges.changeReminders(changes, 'U0ALICE', { channelId: '' }),
     async () => undefined,
   );
-  const importing = async (person: Actor, tags: string) => {
+  const prepareImport = async (person: Actor, tags: string) => {
     const form = await openForm(t.workspace, person, '/domain names import');
     const rows = ['name,tags', ...names.map((name) => `${name},${tags}`)].join('\n');
     await person.submit(form, { rows });
@@ -121,23 +122,23 @@ test('of a file the protected changes wait together, after a preview of all', as
     );
     return () => person.click(plan, 'names_import_apply');
   };
-  expect(await toldAfter(t.workspace, t.alice, await importing(t.alice, 'brand'))).toContain(
+  expect(await toldAfter(t.workspace, t.alice, await prepareImport(t.alice, 'brand'))).toContain(
     'I saved the changes to 25 names',
   );
   rules = [BRAND];
-  const question = await questionAfter(await importing(t.bob, ''));
+  const question = await questionAfter(await prepareImport(t.bob, ''));
   expect(buttonsOf(question)).toEqual(['facts_look', 'facts_dismiss']);
-  await press(t.carol, question, 'facts_look');
-  const whole = await t.workspace.waitFor(
+  await clickQuestion(t.carol, question, 'facts_look');
+  const preview = await t.workspace.waitFor(
     () => t.carol.ephemerals().findLast((each) => buttonsOf(each).includes('facts_confirm')),
-    { what: 'the question beside the file' },
+    { what: 'the question with the file' },
   );
   expect(t.workspace.messages('D0CAROL').some(({ files }) => files !== undefined)).toBe(true);
   expect(await tagsOf('file-7.example')).toBe('`brand`');
-  await press(t.carol, whole);
+  await clickQuestion(t.carol, preview);
   await t.workspace.waitFor(
     () => t.carol.ephemerals().find((each) => textOf(each).includes('confirmed a change to 25 names')),
-    { what: 'that it was confirmed' },
+    { what: 'the confirmation' },
   );
   expect(await tagsOf('file-7.example')).toBe('');
 });

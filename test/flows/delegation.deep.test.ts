@@ -5,8 +5,8 @@ import { answerTo, textOf, until, useTestDemo } from '../support/demo.ts';
 import { startReceiver, WEBHOOK_SECRET } from '../support/webhook-receiver.ts';
 
 /*
- * Where a delegation fault is shown: in the list, in the digest, and in webhooks once it is an incident. One name loses
- * its servers one by one; the demo's clock advances from test to test.
+ * A delegation fault is shown in the list, in the digest, and in webhooks once it is an incident. One name loses its
+ * servers one by one; the tests share one clock.
  */
 
 const receiver = await startReceiver();
@@ -25,9 +25,9 @@ beforeAll(async () => {
     await setUpStory({ service: t.service, dns: dns(), name });
     await answerTo(t.workspace, t.alice, `/domain watch ${name}`);
   }
-  await daysUntil(
+  await advanceUntil(
     'a lookup of both',
-    async () => !(await screenOf(HEALTHY)).includes('couldn’t be checked completely'),
+    async () => !(await showName(HEALTHY)).includes('couldn’t be checked completely'),
   );
 }, 60_000);
 
@@ -36,15 +36,15 @@ function dns() {
   if (sandbox === undefined) throw new Error('the demo has no DNS');
   return sandbox;
 }
-const screenOf = (name: string) => answerTo(t.workspace, t.alice, `/domain name ${name}`);
-const lame = () => answerTo(t.workspace, t.alice, '/domain names lame');
+const showName = (name: string) => answerTo(t.workspace, t.alice, `/domain name ${name}`);
+const listLameNames = () => answerTo(t.workspace, t.alice, '/domain names lame');
 const digests = (): string[] => t.workspace.messages('C0EXPIRY').map((message: Message) => textOf(message));
-const newFaults = () => digests().filter((text) => text.includes('with a new delegation problem'));
+const faultDigests = () => digests().filter((text) => text.includes('with a new delegation problem'));
 const incidents = () =>
   receiver.received.map(({ body }) => body).filter(({ type }) => type.startsWith('incident.'));
 
 /** Advances by days, with the daily lookups, until a condition holds. */
-async function daysUntil(
+async function advanceUntil(
   what: string,
   holds: () => boolean | Promise<boolean>,
   stepMs = DAY_MS,
@@ -61,30 +61,30 @@ async function daysUntil(
   );
 }
 
-test('the filter finds exactly the name with a server that doesn’t know it', async () => {
-  expect(await lame()).toMatch(/No name/i);
+test('the lame filter lists only the name with a lame server', async () => {
+  expect(await listLameNames()).toMatch(/No name/i);
   dns().world.drop(NAME, HOSTS.slice(1));
-  await daysUntil('it is on the list', async () => (await lame()).includes(NAME));
-  expect(await lame()).not.toContain(HEALTHY);
-  expect(await screenOf(NAME)).toMatch(
+  await advanceUntil('the name on the list', async () => (await listLameNames()).includes(NAME));
+  expect(await listLameNames()).not.toContain(HEALTHY);
+  expect(await showName(NAME)).toMatch(
     /:warning: \*A nameserver doesn’t answer for it\*: .*ns2\.host\.example/,
   );
 });
 
-test('the next digest says so once', async () => {
-  await daysUntil('the digest says it', () => newFaults().length > 0);
-  expect(newFaults()).toHaveLength(1);
-  expect(newFaults()[0]).toMatch(
+test('a new lame server is in one digest', async () => {
+  await advanceUntil('the digest with the fault', () => faultDigests().length > 0);
+  expect(faultDigests()).toHaveLength(1);
+  expect(faultDigests()[0]).toMatch(
     /1 name with a new delegation problem.*cut\.rest · :warning: a nameserver doesn’t answer for it/s,
   );
   const before = digests().length;
   for (let days = 0; days < 3; days += 1) await t.demo.moveTime(DAY_MS);
-  expect(newFaults(), `${digests().length - before} messages later`).toHaveLength(1);
+  expect(faultDigests(), `${digests().length - before} messages later`).toHaveLength(1);
 });
 
-test('once no server knows it, it is an incident with webhooks from its beginning to its end', async () => {
+test('an incident of a name whose servers are all lame sends a webhook for each change', async () => {
   dns().world.drop(NAME, HOSTS);
-  await daysUntil('its webhook', () => incidents().length > 0);
+  await advanceUntil('a webhook for the incident', () => incidents().length > 0);
   const opened = incidents()[0];
   expect(opened).toMatchObject({
     type: 'incident.opened',
@@ -96,13 +96,13 @@ test('once no server knows it, it is an incident with webhooks from its beginnin
     },
   });
   t.service.registry.show(NAME, { statuses: ['active', 'client hold'] });
-  await daysUntil('a webhook for a new change', () => incidents().length > 1, DAY_MS / 6);
+  await advanceUntil('a webhook for a new change', () => incidents().length > 1, DAY_MS / 6);
   const incident_id = opened !== undefined && 'incident_id' in opened.data ? opened.data.incident_id : '';
   expect(incidents()[1]).toMatchObject({ type: 'incident.changed', data: { incident_id } });
   dns().world.serve(NAME, HOSTS, ['@ A 198.51.100.7']);
   await setUpStory({ service: t.service, dns: dns(), name: NAME });
-  await daysUntil('a webhook for its end', () => incidents().at(-1)?.type === 'incident.closed');
+  await advanceUntil('a webhook for its end', () => incidents().at(-1)?.type === 'incident.closed');
   expect(incidents().at(-1)?.data).toMatchObject({ incident_id, code: 'over', name: NAME });
-  expect(new Set(receiver.received.map(({ id }) => id)).size, 'each once').toBe(receiver.received.length);
-  expect(await lame()).not.toContain(NAME);
+  expect(new Set(receiver.received.map(({ id }) => id)).size, 'unique ids').toBe(receiver.received.length);
+  expect(await listLameNames()).not.toContain(NAME);
 });

@@ -15,7 +15,7 @@ import { answerTo, DOMAINS, link, openForm } from '../support/demo.ts';
 import { ask, type SeenOrder } from '../support/orders.ts';
 import fc from '../support/properties.ts';
 
-/* The bot's protection from outside. BODIES is the number of malformed bodies, SEED chooses them. */
+/* Requests from outside the workspace. BODIES is the number of malformed bodies, SEED chooses them. */
 
 const BODIES = Number(process.env['BODIES'] ?? 200);
 const SEED = Number(process.env['SEED'] ?? 20_260_102);
@@ -25,10 +25,10 @@ let demo: Demo;
 let url: string;
 let alice: Actor;
 let order: SeenOrder;
-let end: () => Promise<void>;
+let cleanUp: () => Promise<void>;
 
 beforeAll(async () => {
-  // The demo only listens on this machine, whatever the environment says.
+  // The demo must listen only on this machine, whatever HOST says.
   process.env['HOST'] = '0.0.0.0';
   const database = await createTestDatabase();
   const dataDir = await mkdtemp(join(tmpdir(), 'domain-steward-door-'));
@@ -39,7 +39,7 @@ beforeAll(async () => {
     log: createLog('silent'),
     seams: { commandsPerMinute: LIMIT },
   });
-  end = async () => {
+  cleanUp = async () => {
     delete process.env['HOST'];
     await demo.stop();
     await database.drop();
@@ -50,11 +50,11 @@ beforeAll(async () => {
   await link(demo.workspace, alice);
   order = await ask(demo.workspace, alice, '/domain renew cafe.rest');
 });
-afterAll(() => end());
+afterAll(() => cleanUp());
 
 const FORM = 'application/x-www-form-urlencoded';
 
-function signed(body: string, at = Math.floor(Date.now() / 1_000)): Record<string, string> {
+function sign(body: string, at = Math.floor(Date.now() / 1_000)): Record<string, string> {
   const mac = createHmac('sha256', demo.workspace.signingSecret).update(`v0:${at}:${body}`).digest('hex');
   return { 'x-slack-request-timestamp': String(at), 'x-slack-signature': `v0=${mac}` };
 }
@@ -65,8 +65,8 @@ async function post(body: string, headers: Record<string, string>): Promise<numb
   return response.status;
 }
 
-/** None of this has reached the service, and the order is still pending. */
-function nothingHappened(): void {
+/** Nothing has reached the service, and the order is still pending. */
+function expectNoEffect(): void {
   expect(order.state).toBe('PENDING');
   expect(demo.service.requests.filter(({ task }) => task?.startsWith('domain.'))).toEqual([]);
 }
@@ -83,26 +83,26 @@ const commandBody = (text: string, more: Record<string, string> = {}) =>
     ...more,
   }).toString();
 
-describe('the signature', () => {
+describe('a delivery with', () => {
   const now = () => Math.floor(Date.now() / 1_000);
 
   test.each<[what: string, headers: (body: string) => Record<string, string>]>([
-    ['none', () => ({})],
+    ['no signature', () => ({})],
     [
-      'made with another secret',
-      (body) => ({ ...signed(body), 'x-slack-signature': `v0=${'0'.repeat(64)}` }),
+      'a signature made with another secret',
+      (body) => ({ ...sign(body), 'x-slack-signature': `v0=${'0'.repeat(64)}` }),
     ],
-    ['of another body', () => signed('command=%2Fdomain')],
-    ['of five minutes and a bit ago', (body) => signed(body, now() - 302)],
-  ])('%s: refused', async (_what, headers) => {
+    ['the signature of another body', () => sign('command=%2Fdomain')],
+    ['a signature that is more than five minutes old', (body) => sign(body, now() - 302)],
+  ])('%s is refused', async (_what, headers) => {
     const body = commandBody('renew tapas.rest');
     expect(await post(body, { 'content-type': FORM, ...headers(body) })).toBe(401);
-    nothingHappened();
+    expectNoEffect();
   });
 });
 
-describe('Slack checks the certificate', () => {
-  test('by GET and by POST, unsigned: 200, and nothing more', async () => {
+describe('Slack’s certificate check', () => {
+  test('gets an empty 200 for unsigned GET and POST requests', async () => {
     const response = await fetch(`${url}/slack/events?ssl_check=1`);
     expect([response.status, await response.text()]).toEqual([200, '']);
     expect(await post('token=x&ssl_check=1', { 'content-type': FORM })).toBe(200);
@@ -122,14 +122,14 @@ describe('Slack checks the certificate', () => {
         ],
       }),
     )}`;
-  const riding: readonly (readonly [where: string, query: string, body: (payload: string) => string])[] = [
-    ['behind the body', '', (payload) => `${payload}&ssl_check=1`],
+  const PLACES: readonly (readonly [where: string, query: string, body: (payload: string) => string])[] = [
+    ['after the body', '', (payload) => `${payload}&ssl_check=1`],
     ['before the body', '', (payload) => `ssl_check=1&${payload}`],
     ['in the query', '?ssl_check=1', (payload) => payload],
   ];
 
-  test.each(riding)(
-    'an unsigned command and click hidden in it %s are not run',
+  test.each(PLACES)(
+    'doesn’t run an unsigned command or click hidden in it %s',
     async (_where, query, bodyOf) => {
       const before = alice.ephemerals().length;
       for (const payload of [commandBody('whoami'), click()]) {
@@ -142,23 +142,23 @@ describe('Slack checks the certificate', () => {
         expect([200, 401]).toContain(response.status);
         if (response.status === 200) expect(await response.text()).toBe('');
       }
-      // Anything that had been run would have been answered before this.
+      // If anything had run, its reply would have come before this one.
       await answerTo(demo.workspace, alice, '/domain orders');
       expect(alice.ephemerals()).toHaveLength(before + 1);
-      nothingHappened();
+      expectNoEffect();
     },
   );
 
-  test('a signed body reaches nobody either, if it claims to be a check', async () => {
+  test('doesn’t run a signed command that claims to be a check', async () => {
     const before = alice.ephemerals().length;
     const body = `ssl_check=1&${commandBody('whoami')}`;
-    expect(await post(body, { 'content-type': FORM, ...signed(body) })).toBe(200);
+    expect(await post(body, { 'content-type': FORM, ...sign(body) })).toBe(200);
     await answerTo(demo.workspace, alice, '/domain orders');
     expect(alice.ephemerals()).toHaveLength(before + 1);
   });
 });
 
-test('another workspace gets nothing: no command, click, form or Home tab', async () => {
+test('commands, clicks, forms and Home events from another workspace have no effect', async () => {
   const { workspace } = demo;
   const foreign = { id: 'U0MALLORY', team_id: 'T0OTHER' };
   const interactive = (payload: unknown) => `payload=${encodeURIComponent(JSON.stringify(payload))}`;
@@ -187,7 +187,7 @@ test('another workspace gets nothing: no command, click, form or Home tab', asyn
       },
     }),
   ];
-  for (const body of bodies) expect(await post(body, { 'content-type': FORM, ...signed(body) })).toBe(200);
+  for (const body of bodies) expect(await post(body, { 'content-type': FORM, ...sign(body) })).toBe(200);
   const home = JSON.stringify({
     type: 'event_callback',
     team_id: 'T0OTHER',
@@ -195,18 +195,18 @@ test('another workspace gets nothing: no command, click, form or Home tab', asyn
   });
   const published = () => workspace.calls.filter(({ method }) => method === 'views.publish').length;
   const before = published();
-  await post(home, { 'content-type': 'application/json', ...signed(home) });
+  await post(home, { 'content-type': 'application/json', ...sign(home) });
   await answerTo(workspace, alice, '/domain whoami');
-  nothingHappened();
+  expectNoEffect();
   expect(published(), 'Home tabs published').toBe(before);
-  const helped = workspace.calls.filter(
+  const helpReplies = workspace.calls.filter(
     ({ method, args }) => method === 'response_url' && JSON.stringify(args).includes('/domain renew NAME'),
   );
-  expect(helped.length, 'help for the other workspace').toBeLessThanOrEqual(1);
+  expect(helpReplies.length, 'help for the other workspace').toBeLessThanOrEqual(1);
   expect(workspace.messages(DOMAINS)).toHaveLength(1);
 });
 
-/** A body of the right form with one fault: a value, a field, a bracket, a byte. */
+/** Bodies that Slack would never send. */
 const malformed: fc.Arbitrary<{ readonly type: string; readonly body: string }> = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 400 }).map((body) => ({ type: FORM, body })),
   fc.string({ maxLength: 200 }).map((text) => ({ type: FORM, body: `payload=${encodeURIComponent(text)}` })),
@@ -263,36 +263,36 @@ function heapAfterCollection(): number {
   return process.memoryUsage().heapUsed;
 }
 
-test(`${BODIES} malformed bodies, half of them correctly signed: none is accepted, none crashes it (SEED=${SEED})`, async () => {
+test(`${BODIES} malformed bodies, half of them signed, have no effect (SEED=${SEED})`, async () => {
   const samples = fc.sample(malformed, { seed: SEED, numRuns: BODIES });
   const send = async ({ type, body }: (typeof samples)[number], index: number) => {
-    const headers: Record<string, string> = { 'content-type': type, ...signed(body) };
+    const headers: Record<string, string> = { 'content-type': type, ...sign(body) };
     if (index % 2 === 0) headers['x-slack-signature'] = `v0=${'a'.repeat(64)}`;
     return post(body, headers);
   };
   const statuses = new Map<number, number>();
-  const inAll = async (from: number, to: number) => {
+  const sendRange = async (from: number, to: number) => {
     // Bolt answers deliveries without a listener after 3 s, so many are sent together.
     for (const status of await Promise.all(samples.slice(from, to).map((each, n) => send(each, from + n))))
       statuses.set(status, (statuses.get(status) ?? 0) + 1);
   };
   const batch = Math.max(BODIES / 10, 250);
-  await inAll(0, batch);
+  await sendRange(0, batch);
   const before = heapAfterCollection();
-  for (let from = batch; from < BODIES; from += batch) await inAll(from, from + batch);
+  for (let from = batch; from < BODIES; from += batch) await sendRange(from, from + batch);
   const grown = heapAfterCollection() - before;
 
-  // Forged bodies are refused, or are no deliveries.
+  // Bodies with a forged signature are refused.
   const refused = (statuses.get(401) ?? 0) + (statuses.get(400) ?? 0);
   expect(refused, JSON.stringify([...statuses])).toBeGreaterThanOrEqual(BODIES / 2);
-  expect(grown / 1e6, 'MB of heap more than after the first batch').toBeLessThan(24);
-  nothingHappened();
+  expect(grown / 1e6, 'heap growth in MB since the first batch').toBeLessThan(24);
+  expectNoEffect();
   expect(await answerTo(demo.workspace, alice, '/domain whoami')).toContain('alice in context 4');
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
 }, 120_000);
 
-describe('over HTTP', () => {
-  test('the metrics contain no names', async () => {
+describe('public HTTP endpoints', () => {
+  test('show no personal data in the metrics', async () => {
     const text = await (await fetch(`${url}/metrics`)).text();
     expect(text).toContain('domain_steward_orders{state="PENDING"} 1');
     for (const personal of ['U0ALICE', 'alice', 'cafe.rest', order.id, DOMAINS, demo.workspace.teamId]) {
@@ -300,7 +300,7 @@ describe('over HTTP', () => {
     }
   });
 
-  test('the calendar feed needs its token', async () => {
+  test('require the token for a calendar feed', async () => {
     for (const path of ['/calendar', '/calendar/.ics', `/calendar/${'A'.repeat(43)}.ics`]) {
       const response = await fetch(`${url}${path}`);
       expect([path, response.status]).toEqual([path, 404]);
@@ -310,19 +310,19 @@ describe('over HTTP', () => {
 });
 
 describe('the demo', () => {
-  const reaches = (host: string, port: number) =>
+  const canConnect = (host: string, port: number) =>
     new Promise<boolean>((resolve) => {
       const socket = connect({ host, port });
       socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
       socket.once('connect', () => socket.destroy());
     });
 
-  test('listens only on loopback: page, bot and sandbox', async () => {
+  test('listens only on loopback with its page, bot and sandbox', async () => {
     const ports = [demo.url, url, demo.service.jsonUrl].map((each) => Number(new URL(each).port));
     for (const port of ports) {
-      expect(await reaches('127.0.0.1', port), `port ${port}`).toBe(true);
+      expect(await canConnect('127.0.0.1', port), `port ${port}`).toBe(true);
       // A server that listens on all addresses answers here too.
-      expect(await reaches('127.0.0.2', port), `port ${port} from elsewhere`).toBe(false);
+      expect(await canConnect('127.0.0.2', port), `port ${port} on another address`).toBe(false);
     }
   });
 
@@ -337,7 +337,7 @@ describe('the demo', () => {
         .end();
     });
 
-  test('its page is only for this machine, under any host name', async () => {
+  test('refuses its page to requests with another host name', async () => {
     const { port } = new URL(demo.url);
     expect(await statusFor(`localhost:${port}`)).toBe(200);
     for (const host of ['evil.example', `localhost.evil.example:${port}`, '0.0.0.0', '127.0.0.1.nip.io']) {
@@ -346,55 +346,55 @@ describe('the demo', () => {
   });
 });
 
-test('a person who sends too many commands learns when to try again; others are served', async () => {
+test('a person who sends too many commands is told when to try again; others aren’t limited', async () => {
   const carol = demo.workspace.as('U0CAROL');
   const ben = demo.workspace.as('U0BOB');
-  const answered = () => carol.ephemerals().map(({ text }) => text);
+  const replies = () => carol.ephemerals().map(({ text }) => text);
   await Promise.all(Array.from({ length: LIMIT + 3 }, () => carol.command(DOMAINS, '/domain help')));
-  await demo.workspace.waitFor(() => (answered().length >= LIMIT + 3 ? true : undefined), {
-    what: 'every command to be answered',
+  await demo.workspace.waitFor(() => (replies().length >= LIMIT + 3 ? true : undefined), {
+    what: 'a reply to every command',
   });
-  const refused = answered().filter((text) => text.includes('Too many commands'));
+  const refused = replies().filter((text) => text.includes('Too many commands'));
   expect(refused).toHaveLength(3);
   expect(refused[0]).toMatch(/Try again in \d+ seconds?\.$/);
   expect(await answerTo(demo.workspace, ben, '/domain whoami')).not.toContain('Too many');
 });
 
-test('buttons count like commands: too many clicks get the time of the next try', async () => {
+test('clicks count like commands: a person with too many is told when to try again', async () => {
   const ada = demo.workspace.as('U0ADA');
-  const answered = () => ada.ephemerals().map(({ text }) => text);
-  const before = answered().length;
+  const replies = () => ada.ephemerals().map(({ text }) => text);
+  const before = replies().length;
   const { card } = order;
   await Promise.all([
     ...Array.from({ length: 5 }, () => ada.command(DOMAINS, '/domain help')),
     ...Array.from({ length: LIMIT - 2 }, () => ada.click(card, 'order_approve')),
   ]);
-  await demo.workspace.waitFor(() => (answered().length >= before + LIMIT + 3 ? true : undefined), {
-    what: 'every command and click to be answered',
+  await demo.workspace.waitFor(() => (replies().length >= before + LIMIT + 3 ? true : undefined), {
+    what: 'a reply to every command and click',
   });
-  const refused = answered().filter((text) => text.includes('Too many commands and clicks'));
+  const refused = replies().filter((text) => text.includes('Too many commands and clicks'));
   expect(refused).toHaveLength(3);
   expect(refused[0]).toMatch(/Try again in \d+ seconds?\.$/);
-  expect(answered().filter((text) => text.includes('Only approvers can approve'))).not.toEqual([]);
+  expect(replies().filter((text) => text.includes('Only approvers can approve'))).not.toEqual([]);
 });
 
-test('a person who tries one password after the other is stopped, and nobody else', async () => {
+test('a person who guesses passwords is limited; others aren’t', async () => {
   const bob = demo.workspace.as('U0BOB');
   const form = await openForm(demo.workspace, bob, '/domain link');
   const attempt = (password: string) => bob.submit(form, { user: 'alice', context: '4', password });
-  const asked = () => demo.service.requests.length;
+  const countRequests = () => demo.service.requests.length;
   // All at once, as a program would.
-  const before = asked();
+  const before = countRequests();
   const refused = await Promise.all(Array.from({ length: 13 }, (_, n) => attempt(`guess-${n}`)));
   const tooMany = refused.filter((answer) => JSON.stringify(answer).includes('Too many attempts'));
   expect(tooMany).toHaveLength(3);
-  expect(asked() - before, 'the service was asked').toBe(10);
+  expect(countRequests() - before, 'requests to the service').toBe(10);
   const right = await attempt('alice-sandbox-password');
-  expect(right, 'the right one comes too late').toMatchObject({
+  expect(right, 'the right password after too many attempts').toMatchObject({
     outcome: 'errors',
     errors: { password: expect.stringMatching(/Too many attempts.*Try again in 60 minutes/) },
   });
-  expect(asked() - before).toBe(10);
+  expect(countRequests() - before).toBe(10);
   // Correct passwords are never limited.
   for (let n = 0; n < 12; n += 1) await link(demo.workspace, alice);
 });

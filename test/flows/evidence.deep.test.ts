@@ -7,8 +7,8 @@ import { auditLog, DELEGATION, giveReason } from '../support/people.ts';
 import { SecureRegistry, TRUSTS_REGISTRY } from '../support/registry.ts';
 
 /*
- * A registry over https proves what was done, and gives hints about the rest. The bot is a separate process, because
- * Node reads its certificate authorities when it starts.
+ * Registry records over HTTPS are proof of some results and hints about others. The bot is a separate process, because
+ * Node reads its certificate authorities at startup.
  */
 
 const MAX_WAIT_MS = 60_000;
@@ -36,12 +36,12 @@ afterAll(async () => {
   registry.stop();
 });
 
-/** Makes the bot query the registries now: an import does that. */
-async function look(): Promise<void> {
+/** Imports a name, which makes the bot query the registries now. */
+async function queryRegistries(): Promise<void> {
   const form = await openForm(s.workspace, alice, '/domain import');
   await alice.submit(form, { names: 'soup.rest' });
 }
-async function registration(name: string): Promise<SeenOrder> {
+async function requestRegistration(name: string): Promise<SeenOrder> {
   s.service.faults.set({ kind: 'drop_after', times: 1, match: { task: 'domain.create', name } });
   const form = await openForm(s.workspace, alice, `/domain create ${name}`);
   const submit = () => alice.submit(form, DELEGATION);
@@ -49,8 +49,7 @@ async function registration(name: string): Promise<SeenOrder> {
   await order.ends('UNKNOWN');
   return order;
 }
-/** The card, once it shows a hint. */
-const hinted = (order: SeenOrder) =>
+const waitForHint = (order: SeenOrder) =>
   s.workspace.waitFor(
     () => (textOf(order.card).includes('Public records (not proof)') ? textOf(order.card) : undefined),
     {
@@ -62,8 +61,8 @@ const hinted = (order: SeenOrder) =>
 test(
   'a registration with the requested nameservers is settled as done automatically',
   async () => {
-    const order = await registration('brand-new.rest');
-    await look();
+    const order = await requestRegistration('brand-new.rest');
+    await queryRegistries();
     const reply = await order.ends('SUCCEEDED', 15_000);
     expect(textOf(reply)).toMatch(
       /I marked this as done\. The registry shows.*registered at the time this was sent, with the requested nameservers/s,
@@ -79,13 +78,13 @@ test(
 );
 
 test(
-  'another person’s renewal at the same time is a hint, and a person settles it',
+  'a registration with other nameservers is only a hint, and a person settles it',
   async () => {
     const nameservers = [{ objectClassName: 'nameserver', ldhName: 'ns1.parked.example' }];
     registry.changes.set('snatched.rest', { nameservers });
-    const order = await registration('snatched.rest');
-    await look();
-    expect(await hinted(order)).toMatch(
+    const order = await requestRegistration('snatched.rest');
+    await queryRegistries();
+    expect(await waitForHint(order)).toMatch(
       /with other nameservers: ns1\.parked\.example\. Source: `localhost:\d+`/,
     );
     expect(order.state).toBe('UNKNOWN');
@@ -103,7 +102,7 @@ test(
 );
 
 test(
-  'several names: each is settled separately, by a record or a person, and the thread names it',
+  'each of several names is settled separately, by a record or a person, and named in the thread',
   async () => {
     const names = ['bar.rest', 'cafe.rest', 'deli.rest'];
     for (const name of names) await answerTo(s.workspace, alice, `/domain watch ${name}`);
@@ -115,7 +114,7 @@ test(
     });
     const order = await approvedBy(bob, ask(s.workspace, alice, `/domain renew ${names.join(' ')}`));
     expect(textOf(await order.ends('UNKNOWN'))).toMatch(/unknown for 2 of 3 names/);
-    await look();
+    await queryRegistries();
     const first = await s.workspace.waitFor(
       () => order.replies().find((reply) => textOf(reply).includes('marked this as done')),
       { what: 'the reply that bar.rest is settled', timeoutMs: 15_000 },
@@ -124,7 +123,7 @@ test(
     expect(textOf(first)).toMatch(
       /expiry date at the registry moved by the requested number of years, from .* to /,
     );
-    expect(await hinted(order)).toMatch(/cafe\.rest: No renewal found/);
+    expect(await waitForHint(order)).toMatch(/cafe\.rest: No renewal found/);
     expect(order.state, 'while cafe.rest is open').toBe('UNKNOWN');
     expect(buttonsOf(order.card)).toEqual(['order_resolve_done', 'order_resolve_failed', 'order_look']);
     await giveReason(s.workspace, bob, first, 'order_resolve_failed', 'Not on the invoice');

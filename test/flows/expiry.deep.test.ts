@@ -15,18 +15,18 @@ import {
 } from '../support/demo.ts';
 import { approvedBy, ask, orderAfter } from '../support/orders.ts';
 
-/* One demo, whose clock advances from test to test: each test has its own names. */
+/* The tests share one clock, so each test has its own names. */
 
 const EXPIRY = 'C0EXPIRY';
 const DAY_MS = 86_400_000;
 
 const t = useTestDemo({ linked: ['alice', 'bob'] });
 
-function told(text: string, person = t.alice): Promise<string> {
+function send(text: string, person = t.alice): Promise<string> {
   return answerTo(t.workspace, person, text);
 }
 
-/** A name at the registry that expires some days from the demo's present, at noon. Its nameservers answer for it. */
+/** Registers a name that expires in some days, at noon. Its nameservers answer for it. */
 function register(name: string, days: number): void {
   const noon = new Date(t.service.clock.registry() + days * DAY_MS).setUTCHours(12, 0, 0, 0);
   const { nameServers } = t.service.state.addDomain({ name, context: 4, expires: noon });
@@ -34,9 +34,9 @@ function register(name: string, days: number): void {
   t.demo.dns.syncDelegations();
 }
 
-async function watched(name: string, days: number): Promise<void> {
+async function registerAndWatch(name: string, days: number): Promise<void> {
   register(name, days);
-  expect(await told(`/domain watch ${name}`)).toContain('according to the registry');
+  expect(await send(`/domain watch ${name}`)).toContain('according to the registry');
 }
 
 /** Advances by days. @returns the morning's digest, if there was one */
@@ -51,7 +51,7 @@ async function nextDay(days = 1): Promise<Message | undefined> {
 
 async function digest(days = 1): Promise<Message> {
   const posted = await nextDay(days);
-  if (posted === undefined) throw new Error('the morning brought no digest');
+  if (posted === undefined) throw new Error('no digest was posted');
   return posted;
 }
 
@@ -64,7 +64,7 @@ async function repliedAfter(digestMessage: Message, act: () => Promise<unknown>)
 }
 
 /** Waits until the list has the name with this many days left, by the registry. */
-async function listedWith(name: string, days: number): Promise<void> {
+async function waitForExpiry(name: string, days: number): Promise<void> {
   const now = () => t.service.clock.registry();
   await until(`the list shows ${name} with ${days} days left`, async () => {
     const expiry = (await t.demo.bot.expiry.find(name))?.expiry;
@@ -73,23 +73,23 @@ async function listedWith(name: string, days: number): Promise<void> {
 }
 
 describe('the watch list', () => {
-  test('uses the registry’s date, else the person’s, and shows why a lookup failed', async () => {
+  test('uses the registry’s date, or else the person’s, and shows why a lookup failed', async () => {
     register('seen.rest', 300);
-    expect(await told('/domain watch seen.rest 2030-01-01')).toMatch(
+    expect(await send('/domain watch seen.rest 2030-01-01')).toMatch(
       /according to the registry.*I ignored your date/,
     );
-    const unseen = await told('/domain watch unseen.rest 2027-09-01');
-    expect(unseen).toMatch(/1 Sept? 2027 \(in \d+ days\).*no record/);
-    const row = await told('/domain expiring 3000');
+    const unregistered = await send('/domain watch unseen.rest 2027-09-01');
+    expect(unregistered).toMatch(/1 Sept? 2027 \(in \d+ days\).*no record/);
+    const row = await send('/domain expiring 3000');
     expect(row).toMatch(
       /\*unseen\.rest\* · \d+ days · renew by 31 Aug.* · date entered manually\n:warning: The registry has no record/,
     );
-    expect(await told('/domain unwatch unseen.rest')).toContain('no longer watched');
-    expect(await told('/domain unwatch unseen.rest')).toContain('isn’t watched');
-    expect(await told('/domain expiring 3000')).not.toContain('unseen.rest');
+    expect(await send('/domain unwatch unseen.rest')).toContain('no longer watched');
+    expect(await send('/domain unwatch unseen.rest')).toContain('isn’t watched');
+    expect(await send('/domain expiring 3000')).not.toContain('unseen.rest');
   });
 
-  test('is filled by a form, with a report, and its dates come from the registry', async () => {
+  test('is filled by the import form, with a report, and gets its dates from the registry', async () => {
     for (const name of ['one.rest', 'two.rest']) register(name, 200);
     const form = await openForm(t.workspace, t.alice, '/domain import');
     const report = await toldAfter(t.workspace, t.alice, async () => {
@@ -99,16 +99,16 @@ describe('the watch list', () => {
     });
     expect(report).toMatch(/3 names added, 1 line repeated, 2 lines rejected/);
     expect(report).toMatch(/Line 6.*doesn’t exist/);
-    await listedWith('two.rest', 200);
-    expect(await told('/domain expiring 3000')).toMatch(
+    await waitForExpiry('two.rest', 200);
+    expect(await send('/domain expiring 3000')).toMatch(
       /\*three\.rest\* · \d+ days · renew by 28 Feb 2029.* · date entered manually/,
     );
   });
 });
 
 describe('the digest', () => {
-  test('renews a name: the card is posted in the reminder channel, and the alarm stops', async () => {
-    await watched('renew.rest', 8);
+  test('renews a name, posts its card in the reminder channel and stops the reminders', async () => {
+    await registerAndWatch('renew.rest', 8);
     const message = await digest();
     expect(textOf(message)).toMatch(/renew\.rest.* expires in 7 days/);
     const form = await actUntilOpened(t.workspace, t.alice, () =>
@@ -119,11 +119,11 @@ describe('the digest', () => {
     expect(textOf(order.card)).toContain('Renew renew.rest for 1 year');
     await t.bob.click(order.card, 'order_approve');
     await order.ends('SUCCEEDED');
-    await listedWith('renew.rest', 372);
-    const told = await toldAfter(t.workspace, t.alice, () =>
+    await waitForExpiry('renew.rest', 372);
+    const reply = await toldAfter(t.workspace, t.alice, () =>
       t.alice.click(message, 'reminder_renew', { value: 'renew.rest' }),
     );
-    expect(told, 'by the old button').toMatch(
+    expect(reply, 'a click on the old button').toMatch(
       /was renewed after this reminder and now expires .*\/domain renew renew\.rest/,
     );
     // Three days are left, then one.
@@ -133,8 +133,8 @@ describe('the digest', () => {
     }
   });
 
-  test('renews the selected ones as one order', async () => {
-    for (const name of ['many1.rest', 'many2.rest', 'many3.rest']) await watched(name, 4);
+  test('renews the selected names as one order', async () => {
+    for (const name of ['many1.rest', 'many2.rest', 'many3.rest']) await registerAndWatch(name, 4);
     const message = await digest();
     const form = await actUntilOpened(t.workspace, t.alice, () =>
       t.alice.click(message, 'reminder_renew_many'),
@@ -148,7 +148,7 @@ describe('the digest', () => {
     const order = await orderAfter(t.workspace, () => t.alice.submit(form, values), EXPIRY);
     await t.bob.click(order.card, 'order_approve');
     await order.ends('SUCCEEDED');
-    for (const name of ['many1.rest', 'many3.rest']) await listedWith(name, 733);
+    for (const name of ['many1.rest', 'many3.rest']) await waitForExpiry(name, 733);
     // Renewed names are no longer offered.
     const again = await actUntilOpened(t.workspace, t.alice, () =>
       t.alice.click(message, 'reminder_renew_many'),
@@ -156,17 +156,17 @@ describe('the digest', () => {
     expect(JSON.stringify(again.blocks)).toContain('many2.rest');
     expect(JSON.stringify(again.blocks)).not.toContain('many1.rest');
     await t.alice.close(again);
-    await told('/domain unwatch many2.rest');
+    await send('/domain unwatch many2.rest');
   });
 
   test('reports a renewal that the registry doesn’t show, and offers no second one', async () => {
-    await watched('lost.rest', 40);
+    await registerAndWatch('lost.rest', 40);
     t.service.faults.set({ kind: 'rdap_not_found', match: { name: 'lost.rest' } });
     const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew lost.rest'));
     await order.ends('SUCCEEDED');
     t.service.faults.clear();
     register('lost.rest', 40);
-    for (const name of ['due1.rest', 'due2.rest']) await watched(name, 46);
+    for (const name of ['due1.rest', 'due2.rest']) await registerAndWatch(name, 46);
     await nextDay(15);
     await until('a lookup has shown the old date', async () => {
       const { doubt } = (await t.demo.bot.expiry.find('lost.rest')) ?? {};
@@ -183,21 +183,21 @@ describe('the digest', () => {
     expect(JSON.stringify(form.blocks)).toContain('"value":"due1.rest"');
     expect(JSON.stringify(form.blocks)).not.toContain('lost.rest');
     await t.alice.close(form);
-    for (const name of ['lost.rest', 'due1.rest', 'due2.rest']) await told(`/domain unwatch ${name}`);
+    for (const name of ['lost.rest', 'due1.rest', 'due2.rest']) await send(`/domain unwatch ${name}`);
   });
 
-  test('lets a name lapse when a second person agrees, with a reason', async () => {
-    await watched('lapse.rest', 8);
+  test('lets a name lapse with a reason, once a second person confirms', async () => {
+    await registerAndWatch('lapse.rest', 8);
     const message = await digest();
     const form = await actUntilOpened(t.workspace, t.alice, () =>
       t.alice.click(message, 'reminder_lapse', { value: 'lapse.rest' }),
     );
-    expect(JSON.stringify(form.blocks), 'which name it is about').toContain('lapse.rest');
+    expect(JSON.stringify(form.blocks), 'the name').toContain('lapse.rest');
     expect(textOf(form), 'the impact').toMatch(/Impact.*No website or mail found/s);
     expect(await t.alice.submit(form, { reason: ' ' })).toMatchObject({ outcome: 'errors' });
     const asked = await repliedAfter(message, () => t.alice.submit(form, { reason: 'campaign is over' }));
     expect(textOf(asked)).toMatch(/campaign is over/);
-    expect(textOf(asked), 'for who confirms').toMatch(/Impact.*No website or mail found/s);
+    expect(textOf(asked), 'the impact').toMatch(/Impact.*No website or mail found/s);
     const refused = await toldAfter(t.workspace, t.alice, () =>
       t.alice.click(asked, 'lapse_confirm', { value: 'lapse.rest' }),
     );
@@ -206,7 +206,7 @@ describe('the digest', () => {
       t.bob.click(asked, 'lapse_confirm', { value: 'lapse.rest' }),
     );
     expect(textOf(decided)).toMatch(/lapse\.rest.* will lapse.*campaign is over/s);
-    expect(await told('/domain expiring 30')).toMatch(
+    expect(await send('/domain expiring 30')).toMatch(
       /\*lapse\.rest\* · .* · set to lapse: “campaign is over”/,
     );
     for (const days of [4, 2, 2]) {
@@ -233,10 +233,10 @@ describe('the digest', () => {
   });
 });
 
-test('a long import is carried out however late Slack identifies its requester', async () => {
+test('a long import is carried out even if Slack is slow to identify its requester', async () => {
   const form = await openForm(t.workspace, t.alice, '/domain import');
   const names = Array.from({ length: 1_001 }, (_, index) => `late${index}.rest`).join('\n');
-  // The bot hasn't asked Slack about her yet, so her form is late; the view is one that Slack knows.
+  // The bot hasn't looked Ada up yet, so her submission is slow. Slack knows the view.
   t.workspace.faults.set({ kind: 'slow', delayMs: 2_300, method: 'users.info', times: 1 });
   const payload = {
     type: 'view_submission',
@@ -249,18 +249,18 @@ test('a long import is carried out however late Slack identifies its requester',
       state: { values: { names: { names: { value: names } } } },
     },
   };
-  const said = await toldAfter(t.workspace, t.ada, () =>
+  const answer = await toldAfter(t.workspace, t.ada, () =>
     deliverSigned(
       t,
       'application/x-www-form-urlencoded',
       new URLSearchParams({ payload: JSON.stringify(payload) }).toString(),
     ),
   );
-  expect(said).toContain('1001');
+  expect(answer).toContain('1001');
   await t.alice.close(form);
 });
 
-test('a registered name is on the list automatically', async () => {
+test('a newly registered name is watched automatically', async () => {
   const form = await openForm(t.workspace, t.alice, '/domain create fresh.rest');
   const values = {
     ownerc: '1001',
@@ -271,7 +271,7 @@ test('a registered name is on the list automatically', async () => {
   const order = await orderAfter(t.workspace, () => t.alice.submit(form, values));
   await t.bob.click(order.card, 'order_approve');
   await order.ends('SUCCEEDED');
-  await listedWith('fresh.rest', 365);
+  await waitForExpiry('fresh.rest', 365);
 });
 
 describe('the calendar feed', () => {
@@ -281,10 +281,10 @@ describe('the calendar feed', () => {
   }
   const addressIn = (text: string) => /https?:\/\/\S+\.ics/.exec(text)?.[0] ?? '';
 
-  test('is read by a calendar, contains nothing private, and its address can be replaced', async () => {
-    await watched('calendar.rest', 40);
-    const address = addressIn(await told('/domain calendar'));
-    expect(addressIn(await told('/domain calendar')), 'the same address each time').toBe(address);
+  test('is valid iCalendar, contains nothing private, and its address can be reset', async () => {
+    await registerAndWatch('calendar.rest', 40);
+    const address = addressIn(await send('/domain calendar'));
+    expect(addressIn(await send('/domain calendar')), 'the same address each time').toBe(address);
     const response = await feedOf(address);
     expect(response.headers.get('content-type')).toBe('text/calendar; charset=utf-8');
     const text = await response.text();
@@ -296,7 +296,7 @@ describe('the calendar feed', () => {
     expect(events.length).toBeGreaterThan(30);
     expect(text).not.toMatch(/U0[A-Z]+/);
 
-    const fresh = addressIn(await told('/domain calendar reset'));
+    const fresh = addressIn(await send('/domain calendar reset'));
     expect(fresh).not.toBe(address);
     expect((await feedOf(address)).status).toBe(404);
     expect((await feedOf(fresh)).status).toBe(200);
@@ -306,22 +306,22 @@ describe('the calendar feed', () => {
     expect(await t.dump()).not.toContain(token);
   });
 
-  test('is somebody’s own', async () => {
-    expect(addressIn(await told('/domain calendar', t.bob))).not.toBe(
-      addressIn(await told('/domain calendar')),
+  test('has a different address for each person', async () => {
+    expect(addressIn(await send('/domain calendar', t.bob))).not.toBe(
+      addressIn(await send('/domain calendar')),
     );
     expect((await feedOf(`http://x/calendar/${'a'.repeat(43)}.ics`)).status).toBe(404);
   });
 });
 
-describe('a long list', () => {
-  test('shows the list in pages', async () => {
-    const first = await told('/domain expiring 3600');
+describe('a long list of expirations', () => {
+  test('is shown in pages', async () => {
+    const first = await send('/domain expiring 3600');
     expect(first).toMatch(/\d\d names expiring within 3600 days/);
-    const shown = t.alice.ephemerals(DOMAINS).at(-1);
-    if (shown === undefined) throw new Error('the list was not shown');
-    expect(buttonsOf(shown).filter((id) => id.startsWith('expiring'))).toEqual(['expiring_next']);
-    await t.alice.click(shown, 'expiring_next');
+    const list = t.alice.ephemerals(DOMAINS).at(-1);
+    if (list === undefined) throw new Error('the list was not shown');
+    expect(buttonsOf(list).filter((id) => id.startsWith('expiring'))).toEqual(['expiring_next']);
+    await t.alice.click(list, 'expiring_next');
     const page = await t.workspace.waitFor(
       () => t.alice.ephemerals(DOMAINS).find((message) => JSON.stringify(message.blocks).includes('21–40')),
       { what: 'the next page' },

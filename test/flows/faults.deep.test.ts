@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { answerTo, buttonsOf, DOMAINS, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask, chargesFor, orderAfter, orderOf, type SeenOrder } from '../support/orders.ts';
 
-/* Failures of the service and of Slack, as people see them. Money is never spent twice, and no result is lost. */
+/* Failures of the service and of Slack: nothing is charged twice, and no result is lost. */
 
 const t = useTestDemo({ settings: { SERVICE_TIMEOUT: '1s' } });
 
@@ -11,13 +11,13 @@ afterEach(() => {
   t.workspace.faults.clear();
 });
 
-const approved = (text: string, channel?: string) =>
+const requestAndApprove = (text: string, channel?: string) =>
   approvedBy(t.bob, ask(t.workspace, t.alice, text, channel));
 
-describe('the service certainly didn’t carry it out', () => {
-  test('it refuses: FAILED with its code, and Retry makes one new order', async () => {
+describe('an order that the service refuses', () => {
+  test('fails with the service’s code, and concurrent clicks on Retry make one new order', async () => {
     t.service.faults.set({ kind: 'refuse', code: 'EF01017', text: 'Not <today>', times: 1 });
-    const order = await approved('/domain renew tapas.rest 2 -- twice');
+    const order = await requestAndApprove('/domain renew tapas.rest 2 -- twice');
     const reply = await order.ends('FAILED');
     expect(textOf(reply)).toMatch(/`EF01017` Not &lt;today&gt;/);
     expect(textOf(order.card)).toContain('EF01017');
@@ -43,13 +43,13 @@ describe('the service certainly didn’t carry it out', () => {
     ).toHaveLength(2);
   });
 
-  test('the credentials are no longer valid: it says how to link the account again', async () => {
+  test('shows how to link the account again if the credentials are no longer valid', async () => {
     const user = t.service.state.user('alice', 4);
     if (user === undefined) throw new Error('the sandbox has no Alice');
     const { password } = user;
     user.password = 'changed-elsewhere';
     try {
-      const order = await approved('/domain renew tavern.rest');
+      const order = await requestAndApprove('/domain renew tavern.rest');
       expect(textOf(await order.ends('FAILED'))).toMatch(/alice in context 4.*\/domain link/s);
     } finally {
       user.password = password;
@@ -57,18 +57,18 @@ describe('the service certainly didn’t carry it out', () => {
   });
 });
 
-describe('Slack', () => {
-  test('doesn’t answer the views call: the person gets a reference that is in the log', async () => {
+describe('a failing Slack API', () => {
+  test('gives the person a reference that is in the log when a form can’t be opened', async () => {
     t.workspace.faults.set({ method: 'views.open', kind: 'http_500' });
-    const told = await answerTo(t.workspace, t.alice, '/domain link');
-    const reference = /Reference `([0-9a-f]{8})`/.exec(told)?.[1];
-    expect(reference, told).toBeDefined();
+    const answer = await answerTo(t.workspace, t.alice, '/domain link');
+    const reference = /Reference `([0-9a-f]{8})`/.exec(answer)?.[1];
+    expect(reference, answer).toBeDefined();
     expect(t.logged()).toContain(`"reference":"${reference}"`);
   });
 });
 
-describe('the service cannot be reached', () => {
-  test('retried, then FAILED: nothing was sent', async () => {
+describe('an unreachable service', () => {
+  test('is retried, then the order fails and nothing was sent', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew curry.rest');
     const sent = t.service.requests.length;
     await t.service.close();
@@ -76,7 +76,7 @@ describe('the service cannot be reached', () => {
     for (let tries = 1; tries <= 4; tries += 1) {
       await until(
         `try ${tries} is over`,
-        async () => (await heldBack(order)) >= tries || order.state === 'FAILED',
+        async () => (await countRetries(order)) >= tries || order.state === 'FAILED',
       );
       // Waits of 1, 4 and 16 s; recovery handles orders that have been due for 15 s.
       if (order.state !== 'FAILED') await t.demo.moveTime(40_000);
@@ -86,7 +86,7 @@ describe('the service cannot be reached', () => {
     expect(buttonsOf(order.card)).toEqual(['order_look', 'order_retry', 'order_receipt']);
   });
 
-  async function heldBack(order: SeenOrder): Promise<number> {
+  async function countRetries(order: SeenOrder): Promise<number> {
     return (await t.dump())
       .split('\n')
       .filter(

@@ -7,7 +7,7 @@ import { answerTo, DOMAINS, link, openForm, textOf, toldAfter, useTestDemo } fro
 import { ask, orderAfter } from '../support/orders.ts';
 import { chooseMethod, DELEGATION, fieldsOf, filledOf, openLink } from '../support/people.ts';
 
-/* Forms that help: filled in, with errors at the field, and without breaking waits. */
+/* Forms are prefilled, show errors at their fields, and survive a slow service. */
 
 const t = useTestDemo({ linked: [] });
 
@@ -17,20 +17,20 @@ beforeAll(async () => {
 });
 afterEach(() => t.service.faults.clear());
 
-const onTop = (person: Actor): View => {
+const topView = (person: Actor): View => {
   const view = person.openedViews().at(-1);
   if (view === undefined) throw new Error(`${person.user.real_name} has no view open`);
   return view;
 };
 
 describe('initial values', () => {
-  test('come from the line, and from the person’s last use in this context', async () => {
+  test('come from the command and from the person’s last use in this context', async () => {
     const first = await openForm(t.workspace, t.alice, '/domain create new.rest -- for Anna');
     expect(filledOf(first)).toEqual({ name: 'new.rest', reason: 'for Anna' });
     await orderAfter(t.workspace, () => t.alice.submit(first, DELEGATION));
 
     const transfer = await openForm(t.workspace, t.alice, '/domain transfer bistro.rest');
-    expect(filledOf(transfer), 'a transfer remembers the last registration').toEqual({
+    expect(filledOf(transfer), 'contacts of the last registration').toEqual({
       name: 'bistro.rest',
       ...DELEGATION,
     });
@@ -38,29 +38,29 @@ describe('initial values', () => {
     await orderAfter(t.workspace, () => t.alice.submit(transfer, { ...other, auth: 'code-of-bistro' }));
 
     const next = await openForm(t.workspace, t.alice, '/domain create another.rest');
-    expect(filledOf(next), 'the newest of both').toEqual({ name: 'another.rest', ...other });
+    expect(filledOf(next), 'contacts of the latest order').toEqual({ name: 'another.rest', ...other });
     await t.alice.close(next);
 
     await answerTo(t.workspace, t.alice, '/domain use 1');
     const elsewhere = await openForm(t.workspace, t.alice, '/domain create another.rest');
-    expect(filledOf(elsewhere), 'contacts of another context are none here').toEqual({
+    expect(filledOf(elsewhere), 'no contacts of another context').toEqual({
       name: 'another.rest',
     });
     await t.alice.close(elsewhere);
     await answerTo(t.workspace, t.alice, '/domain use 4');
   });
 
-  test('a form of one account isn’t used for another one', async () => {
+  test('are shown again for confirmation if the account has changed', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain create switched.rest');
     await answerTo(t.workspace, t.alice, '/domain use 1');
     const before = t.workspace.messages(DOMAINS).length;
     expect(await t.alice.submit(view, DELEGATION)).toMatchObject({ outcome: 'updated' });
-    const again = onTop(t.alice);
+    const again = topView(t.alice);
     expect(textOf(again)).toMatch(/alice in context 1.*Nothing was requested/s);
     expect(filledOf(again)).toEqual({ name: 'switched.rest', ...DELEGATION });
     expect(t.workspace.messages(DOMAINS)).toHaveLength(before);
     const order = await orderAfter(t.workspace, () => t.alice.submit(again));
-    expect(textOf(order.card), 'now it is meant').toContain('DEMO');
+    expect(textOf(order.card), 'the confirmed account').toContain('DEMO');
     await answerTo(t.workspace, t.alice, '/domain use 4');
   });
 });
@@ -84,11 +84,11 @@ describe('errors', () => {
     await t.alice.close(view);
   });
 
-  test('of a line that opens a form are shown when it opens', async () => {
+  test('in a command are shown in the form that it opens', async () => {
     const long = `${'a'.repeat(64)}.rest`;
     const create = await openForm(t.workspace, t.alice, `/domain create ${long} second.rest`);
     expect(textOf(create)).toMatch(/ignored the 3rd word of your command.*Domain name.*64 characters/s);
-    // Above their field; nothing is shown for parts that the line leaves out.
+    // Errors are above their field. Parts that the command leaves out have none.
     expect(create.blocks.map(({ type }) => type).slice(0, 3)).toEqual(['section', 'context', 'input']);
     expect(create.blocks.filter(({ type }) => type === 'context')).toHaveLength(1);
     expect(filledOf(create)).toMatchObject({ name: long });
@@ -101,7 +101,7 @@ describe('errors', () => {
     await t.alice.close(good);
   });
 
-  test('in a name don’t hide those of its nameservers, and a secret doesn’t hide others', async () => {
+  test('in a name or an auth code don’t hide those of the nameservers', async () => {
     const create = await openForm(t.workspace, t.alice, '/domain create');
     const nameServers = 'ns1.dns.example';
     const bad = { ...DELEGATION, name: 'under_score.rest', nameServers };
@@ -123,7 +123,7 @@ describe('errors', () => {
     await t.alice.close(transfer);
   });
 
-  test('of rules between fields are shown at the one to change', async () => {
+  test('that involve several fields are shown at the one to change', async () => {
     const create = await openForm(t.workspace, t.alice, '/domain create rules.rest');
     expect(await t.alice.submit(create, { ...DELEGATION, nameServers: 'ns1.dns.example' })).toMatchObject({
       errors: { nameServers: expect.stringContaining('2 to 7') },
@@ -141,13 +141,13 @@ describe('errors', () => {
   });
 });
 
-test('a reason loses invisible characters, and keeps the rest', async () => {
+test('control characters are removed from a reason', async () => {
   const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest 2 -- client\u0000paid \u0007today');
   expect(textOf(order.card)).toContain('“client paid today”');
   await t.alice.click(order.card, 'order_cancel');
 });
 
-describe('link', () => {
+describe('the link form', () => {
   test('shows the fields of the chosen method, and keeps typed values', async () => {
     const view = await openLink(t.workspace, t.ada, 'password');
     expect(fieldsOf(view)).toEqual(['method', 'user', 'context', 'password']);
@@ -174,75 +174,73 @@ describe('link', () => {
     await t.ada.close(view);
   });
 
-  test('with only a token it lasts as long as its session, and says so when that has ended', async () => {
+  test('links with only a token until the session ends, then shows how to link again', async () => {
     const { user, context, password, totpSecret } = SANDBOX_ACCOUNTS.tina;
     const { token } = generateToken(new Secret(totpSecret), Date.now());
     const view = await openLink(t.workspace, t.bob, 'two_factor');
     const typed = { user, context: String(context), password, token: token.reveal() };
     expect(await t.bob.submit(view, typed)).toEqual({ outcome: 'closed' });
     const search = () => answerTo(t.workspace, t.bob, '/domain prereg table-001');
-    await t.workspace.waitFor(() => t.bob.ephemerals()[0], { what: 'a message to Bob that it is linked' });
+    await t.workspace.waitFor(() => t.bob.ephemerals()[0], { what: 'the confirmation to Bob' });
     expect(await search()).toContain('table-001.rest');
     t.service.sessions.endAll();
     expect(await search()).toMatch(/refused your linked account.*\/domain link/s);
   });
 
-  test('on a slow service says that it is checking, then shows the result', async () => {
+  test('shows on a slow service that it is checking, then the result', async () => {
     const view = await openLink(t.workspace, t.ada, 'password');
     t.service.faults.set({ kind: 'slow', delayMs: 2_300, times: 1, match: { task: 'session.create' } });
     const { user, password } = SANDBOX_ACCOUNTS.frontdesk;
     expect(await t.ada.submit(view, { user, password })).toMatchObject({ outcome: 'updated' });
-    expect(textOf(onTop(t.ada))).toContain('Checking');
+    expect(textOf(topView(t.ada))).toContain('Checking');
     await t.workspace.waitFor(
-      () => (textOf(onTop(t.ada)).includes('Linked: `frontdesk') ? true : undefined),
-      {
-        what: 'the view to show the result',
-      },
+      () => (textOf(topView(t.ada)).includes('Linked: `frontdesk') ? true : undefined),
+      { what: 'the view to show the result' },
     );
-    await t.ada.close(onTop(t.ada));
+    await t.ada.close(topView(t.ada));
   });
 
-  test('on a slow service that refuses, the form comes back with all but the secrets', async () => {
+  test('comes back with all values but the secrets when a slow service refuses', async () => {
     const view = await openLink(t.workspace, t.ada, 'password');
     t.service.faults.set({ kind: 'slow', delayMs: 2_300, times: 1, match: { task: 'session.create' } });
     const typed = { user: 'frontdesk', context: '7', password: 'not-the-password' };
     expect(await t.ada.submit(view, typed)).toMatchObject({ outcome: 'updated' });
     const again = await t.workspace.waitFor(
-      () => (fieldsOf(onTop(t.ada)).includes('password') ? onTop(t.ada) : undefined),
+      () => (fieldsOf(topView(t.ada)).includes('password') ? topView(t.ada) : undefined),
       { what: 'the form again' },
     );
     expect(textOf(again)).toContain('didn’t accept these credentials');
     expect(filledOf(again)).toEqual({ method: 'password', user: 'frontdesk', context: '7' });
     expect(JSON.stringify(t.workspace.calls)).not.toContain('not-the-password');
     const { context, password } = SANDBOX_ACCOUNTS.frontdesk;
-    const told = await toldAfter(t.workspace, t.ada, () =>
+    const reply = await toldAfter(t.workspace, t.ada, () =>
       t.ada.submit(again, { context: String(context), password }),
     );
-    expect(told).toContain('Linked: `frontdesk');
+    expect(reply).toContain('Linked: `frontdesk');
   });
 
-  test('in a context with an account says which one is replaced', async () => {
-    const told = await toldAfter(t.workspace, t.ada, () => link(t.workspace, t.ada, SANDBOX_ACCOUNTS.bob));
-    expect(told).toMatch(/Linked: `bob in context 4`.*replaces `frontdesk in context 4` \(password\)/s);
+  test('names the account that it replaces', async () => {
+    const reply = await toldAfter(t.workspace, t.ada, () => link(t.workspace, t.ada, SANDBOX_ACCOUNTS.bob));
+    expect(reply).toMatch(/Linked: `bob in context 4`.*replaces `frontdesk in context 4` \(password\)/s);
     const again = await toldAfter(t.workspace, t.ada, () => link(t.workspace, t.ada, SANDBOX_ACCOUNTS.bob));
-    expect(again, 'the same account again takes nothing’s place').not.toContain('replaces');
+    expect(again, 'linking the same account again').not.toContain('replaces');
   });
 });
 
-describe('help', () => {
-  test('is short, and its button replaces it by the full one', async () => {
+describe('/domain help', () => {
+  test('is short, and its button replaces it with the full help', async () => {
     expect(await answerTo(t.workspace, t.alice, '/domain help')).toMatch(/renew NAME.*create NAME/s);
     const short = t.alice.ephemerals(DOMAINS).at(-1);
     if (short === undefined) throw new Error('help said nothing');
     await t.alice.click(short, 'help_all');
-    const whole = await t.workspace.waitFor(
+    const full = await t.workspace.waitFor(
       () => t.alice.ephemerals(DOMAINS).find((each) => textOf(each).includes('/domain unwatch NAME')),
       { what: 'all commands' },
     );
-    expect(textOf(whole)).toMatch(
+    expect(textOf(full)).toMatch(
       /Everyday.*Search and lists.*Watch.*People and money.*For admins.*settings/s,
     );
-    expect(t.alice.ephemerals(DOMAINS), 'instead of the short one').not.toContain(short);
+    expect(t.alice.ephemerals(DOMAINS), 'the short help is replaced').not.toContain(short);
   });
 
   test('shows everything at once, and accepts a name before its subcommand', async () => {

@@ -13,12 +13,12 @@ beforeAll(async () => {
 });
 
 /** Opens a person's Home tab and waits for its new version with a text. */
-async function home(person: Actor, shows: string): Promise<View> {
+async function openHome(person: Actor, shows: string): Promise<View> {
   await person.openHome();
-  return homeShows(person, (text) => text.includes(shows), shows);
+  return waitForHome(person, (text) => text.includes(shows), shows);
 }
 
-function homeShows(person: Actor, holds: (text: string) => boolean, what: string): Promise<View> {
+function waitForHome(person: Actor, holds: (text: string) => boolean, what: string): Promise<View> {
   return t.workspace.waitFor(
     () => {
       const view = person.homeView();
@@ -30,7 +30,7 @@ function homeShows(person: Actor, holds: (text: string) => boolean, what: string
 
 describe('the Home tab', () => {
   it('shows a requester their account and open orders, and nothing to approve', async () => {
-    const text = textOf(await home(t.alice, order.id));
+    const text = textOf(await openHome(t.alice, order.id));
     expect(text).toContain('Your account: `alice in context 4`, *LIVE*.');
     expect(text).toContain('Renew 2 names for 2 years');
     expect(text).not.toContain('Waiting for your approval');
@@ -38,8 +38,8 @@ describe('the Home tab', () => {
     expect(text).toContain('Expiring next');
   });
 
-  it('shows an approver pending orders, with everything needed to decide', async () => {
-    const text = textOf(await home(t.bob, order.id));
+  it('shows an approver pending orders with everything needed to decide', async () => {
+    const text = textOf(await openHome(t.bob, order.id));
     expect(text).toContain('Waiting for your approval');
     expect(text).toContain('LIVE · alice/4');
     expect(text).toContain(':warning: This costs money (price unknown)');
@@ -48,43 +48,43 @@ describe('the Home tab', () => {
     expect(text).toContain('“client paid”');
   });
 
-  it('accepts a decision, and no longer shows the decided order', async () => {
-    const view = await home(t.bob, 'order_approve');
+  it('accepts a decision and removes the order', async () => {
+    const view = await openHome(t.bob, 'order_approve');
     await giveReason(t.workspace, t.bob, view, 'order_deny', 'not now', { value: order.id });
     await order.ends('DENIED');
-    await homeShows(
+    await waitForHome(
       t.bob,
       (text) => text.includes('No orders are waiting for your approval.'),
-      'that nothing waits',
+      'no pending orders',
     );
 
     const second = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
-    const again = await home(t.bob, second.id);
+    const again = await openHome(t.bob, second.id);
     await t.bob.click(again, 'order_approve', { value: second.id });
-    await homeShows(
+    await waitForHome(
       t.bob,
       (text) => text.includes('No orders are waiting for your approval.'),
-      'that nothing waits',
+      'no pending orders',
     );
     await second.ends('SUCCEEDED');
   });
 
-  it('explains in the direct message why a click changed nothing, and shows the current state', async () => {
+  it('explains in a direct message why a click had no effect, and shows the current state', async () => {
     const third = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
-    const view = await home(t.bob, third.id);
+    const view = await openHome(t.bob, third.id);
     await t.alice.click(third.card, 'order_cancel');
     await third.ends('CANCELLED');
     await t.bob.click(view, 'order_approve', { value: third.id });
-    const told = await t.workspace.waitFor(() => t.workspace.messages('D0BOB').at(-1), {
-      what: 'a word to Bob',
+    const message = await t.workspace.waitFor(() => t.workspace.messages('D0BOB').at(-1), {
+      what: 'a message to Bob',
     });
-    expect(told.text).toContain(
+    expect(message.text).toContain(
       'This can’t be approved, because the order was canceled. Request it again if you still need it.',
     );
-    await homeShows(
+    await waitForHome(
       t.bob,
       (text) => text.includes('No orders are waiting for your approval.'),
-      'that nothing waits',
+      'no pending orders',
     );
   });
 
@@ -92,21 +92,21 @@ describe('the Home tab', () => {
     t.service.faults.set({ kind: 'status_500', match: { task: 'domain.renew' }, times: 1 });
     const lost = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew cafe.rest'));
     await lost.ends('UNKNOWN');
-    const view = await home(t.bob, 'order_resolve_done');
+    const view = await openHome(t.bob, 'order_resolve_done');
     await giveReason(t.workspace, t.bob, view, 'order_resolve_done', 'seen there', { value: lost.id });
     await lost.becomes('SUCCEEDED');
-    await homeShows(t.bob, (text) => !text.includes('order_resolve_done'), 'nothing to settle');
+    await waitForHome(t.bob, (text) => !text.includes('order_resolve_done'), 'nothing to settle');
   });
 
-  it('opens the settings for admins, and shows their changes', async () => {
-    const view = await home(t.ada, 'home_settings');
+  it('opens the settings for admins and confirms their changes', async () => {
+    const view = await openHome(t.ada, 'home_settings');
     const form = await actUntilOpened(t.workspace, t.ada, () => t.ada.click(view, 'home_settings'));
     expect(form.callback_id).toBe('settings');
     expect(await t.ada.submit(form, { approval_remind_after: '2h' })).toMatchObject({ outcome: 'closed' });
-    const told = await t.workspace.waitFor(() => t.workspace.messages('D0ADA').at(-1), {
-      what: 'a word to Ada',
+    const message = await t.workspace.waitFor(() => t.workspace.messages('D0ADA').at(-1), {
+      what: 'a message to Ada',
     });
-    expect(told.text).toContain('I saved these settings');
+    expect(message.text).toContain('I saved these settings');
   });
 
   const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
@@ -114,13 +114,13 @@ describe('the Home tab', () => {
   it('shows the next expiries, by name and by month', async () => {
     const ends = new Date(Date.now() + 50 * 86_400_000);
     await answerTo(t.workspace, t.alice, `/domain watch tea.example ${ends.toISOString().slice(0, 10)}`);
-    const view = await home(t.alice, 'tea.example');
+    const view = await openHome(t.alice, 'tea.example');
     const captions = view.blocks.flatMap(({ type, caption }) => (type === 'data_table' ? caption : []));
     expect(captions).toEqual(['Expirations by month', 'Next to expire']);
     expect(textOf(view)).toContain(DAY.format(ends));
   });
 
-  it('shows what can still be saved, whatever was deleted or lost before', async () => {
+  it('shows names that can still be saved, even after many lost ones', async () => {
     const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
     const gone = Array.from({ length: 25 }, (_, n) => `gone${n}.rest,${day(-78)}`);
     const form = await openForm(t.workspace, t.alice, '/domain import');
@@ -133,7 +133,7 @@ describe('the Home tab', () => {
     await answerTo(t.workspace, t.alice, '/domain watch gone.rest');
     await t.alice.openHome();
     const text = textOf(
-      await homeShows(t.alice, (shown) => shown.includes('soon.rest'), 'what expires soon'),
+      await waitForHome(t.alice, (shown) => shown.includes('soon.rest'), 'the next name to expire'),
     );
     expect(text).toMatch(/gone\.rest\n\d+\nRestore/);
     expect(text).not.toMatch(/gone\d+\.rest/);
@@ -141,46 +141,46 @@ describe('the Home tab', () => {
       await answerTo(t.workspace, t.alice, `/domain unwatch ${line.split(',')[0]}`);
   });
 
-  it('says so when its data can’t be read', async () => {
+  it('shows an error with a reference when its data can’t be read', async () => {
     t.workspace.faults.set({ method: 'users.info', kind: 'http_500' });
-    const text = textOf(await home(t.carol, 'I can’t load this tab right now.'));
+    const text = textOf(await openHome(t.carol, 'I can’t load this tab right now.'));
     expect(text).toMatch(/Open it again in a minute.*the reference `\w+`/);
     t.workspace.faults.clear();
-    await home(t.carol, 'Waiting for your approval');
+    await openHome(t.carol, 'Waiting for your approval');
   });
 
-  it('links an account from the first steps, and then has other content', async () => {
-    const view = await home(t.carol, 'First steps');
+  it('links an account from the first steps, then shows the account', async () => {
+    const view = await openHome(t.carol, 'First steps');
     const form = await actUntilOpened(t.workspace, t.carol, () => t.carol.click(view, 'home_link'));
     expect(form.callback_id).toBe('link');
     const { user, context, password } = SANDBOX_ACCOUNTS.bob;
     expect(await t.carol.submit(form, { user, context: String(context), password })).toMatchObject({
       outcome: 'closed',
     });
-    await homeShows(t.carol, (text) => text.includes('Your account:'), 'the account');
+    await waitForHome(t.carol, (text) => text.includes('Your account:'), 'the account');
     await answerTo(t.workspace, t.carol, '/domain unlink');
   });
 
   it.each(['invalid_arguments', 'a_code_of_next_year'])(
-    'has no tables and charts if Slack doesn’t support them and answers %s',
+    'leaves out tables and charts if Slack rejects them with %s',
     async (code) => {
-      // The earlier version has a table too, and must not use up the fault.
+      // The previous view also has a table and must not use up the fault.
       const before = t.alice.homeView();
       await t.alice.openHome();
       await until('a new version of the Home tab', () => t.alice.homeView() !== before);
-      await homeShows(t.alice, (text) => text.includes('"data_table"'), 'a table');
+      await waitForHome(t.alice, (text) => text.includes('"data_table"'), 'a table');
       t.workspace.faults.set({ method: 'views.publish', kind: 'error', code, times: 1 });
       await t.alice.openHome();
-      const view = await homeShows(t.alice, (text) => !text.includes('"data_table"'), 'no table');
+      const view = await waitForHome(t.alice, (text) => !text.includes('"data_table"'), 'no table');
       expect(textOf(view)).toContain('tea.example');
       expect(view.blocks.map(({ type }) => type)).not.toContain('data_visualization');
     },
   );
 
-  it('is only text if Slack accepts nothing else', async () => {
+  it('is plain text if Slack rejects everything else', async () => {
     t.workspace.faults.set({ method: 'views.publish', kind: 'error', code: 'a_code_of_next_year', times: 2 });
     await t.alice.openHome();
-    const view = await homeShows(t.alice, (text) => !text.includes('"header"'), 'no header');
+    const view = await waitForHome(t.alice, (text) => !text.includes('"header"'), 'no header');
     expect(new Set(view.blocks.map(({ type }) => type))).toEqual(new Set(['section']));
     expect(textOf(view)).toContain('tea.example');
   });

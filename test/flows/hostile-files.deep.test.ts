@@ -4,13 +4,12 @@ import { describe, expect, test } from 'vitest';
 import { actUntilOpened, openForm, textOf, useTestDemo } from '../support/demo.ts';
 
 /*
- * Files that would block all other work: their form refuses them, with the exceeded limit, and the bot keeps working
- * meanwhile.
+ * Files that could block the event loop: the form refuses them, names the exceeded limit, and the bot keeps working.
  */
 
 const t = useTestDemo();
 
-/** Far more than a busy machine adds, and far less than splitting all rows of such a file takes. */
+/** More than a busy machine adds, and less than splitting all rows of such a file takes. */
 const MAX_STALL_MS = 4_000;
 
 const MANY = 180_000;
@@ -47,27 +46,27 @@ function shownIn(person: Actor, { id }: View): string | undefined {
   return shown && textOf({ blocks: shown.blocks });
 }
 
-/** One form gets every file; the others read files with the same parser. */
+/** One form gets every file; the others use the same parser. */
 const filesFor = (form: string) => (form === 'names_import' ? FILES : FILES.slice(-2));
 
 describe.each(Object.entries(FORMS))('the form %s', (form, open) => {
-  test.each(filesFor(form))('%s', async (_what, text, said) => {
+  test.each(filesFor(form))('refuses a file with %s', async (_what, text, expected) => {
     const person = form === 'bulk' ? t.alice : t.ada;
     const view = await open();
     const file = person.upload('hostile.csv', text);
     const stall = monitorEventLoopDelay({ resolution: 10 });
     stall.enable();
     const result = await person.submit(view, { file: [file] });
-    // On a busy machine the form says that it is checking first.
+    // On a busy machine the form first shows that it is checking.
     const errors = await t.workspace.waitFor(
       () => {
         const now = result.outcome === 'errors' ? result.errors['file'] : shownIn(person, view);
-        return now !== undefined && said.test(now) ? now : undefined;
+        return now !== undefined && expected.test(now) ? now : undefined;
       },
-      { what: `${said} at the form: ${JSON.stringify(result).slice(0, 300)}` },
+      { what: `${expected} at the form: ${JSON.stringify(result).slice(0, 300)}` },
     );
     stall.disable();
-    expect(errors).toMatch(said);
+    expect(errors).toMatch(expected);
     expect(stall.max / 1e6, 'the longest stall in milliseconds').toBeLessThan(MAX_STALL_MS);
     await person.close(view);
   });

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { answerTo, DOMAINS, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 
-/* Names and lists from other programs. */
+/* Names as people type them, and lists exported from other programs. */
 
 const t = useTestDemo();
 
-function told(text: string): Promise<string> {
+function send(text: string): Promise<string> {
   return answerTo(t.workspace, t.alice, text);
 }
 
@@ -13,14 +13,14 @@ function told(text: string): Promise<string> {
 async function ephemeralAfter(act: () => Promise<unknown>) {
   const before = t.alice.ephemerals().length;
   await act();
-  return t.workspace.waitFor(() => t.alice.ephemerals()[before], { what: 'an answer for Alice' });
+  return t.workspace.waitFor(() => t.alice.ephemerals()[before], { what: 'a reply to Alice' });
 }
 
 describe('names as people type them', () => {
   test.each(['www.example.com', 'https://www.example.com/', '\u200bwww.example.com\u00a0'])(
-    'a host is answered with its domain and a button: %j',
+    'the reply to a host offers to watch its domain: %j',
     async (typed) => {
-      await told('/domain unwatch example.com');
+      await send('/domain unwatch example.com');
       const answer = await ephemeralAfter(() =>
         t.alice.command(DOMAINS, `/domain watch ${typed} 2027-09-01`),
       );
@@ -33,19 +33,19 @@ describe('names as people type them', () => {
   );
 
   test('unwatch of an unwatched host names the domain', async () => {
-    expect(await told('/domain unwatch www.example.com')).toContain('is a subdomain of example.com');
+    expect(await send('/domain unwatch www.example.com')).toContain('is a subdomain of example.com');
   });
 
   test('a name with emoji is watched, however it is typed', async () => {
-    expect(await told('/domain watch xn--53h.com 2027-09-01')).toContain('☕.com');
-    expect(await told('/domain watch ☕.com')).toContain('already on the watch list');
+    expect(await send('/domain watch xn--53h.com 2027-09-01')).toContain('☕.com');
+    expect(await send('/domain watch ☕.com')).toContain('already on the watch list');
   });
 
-  // Siblings: every task that takes a name, on the line; the forms read their names with the same schema.
+  // Every command that takes a name; the forms parse names with the same schema.
   test.each(['renew', 'restore', 'delete', 'authcode', 'owner-change', 'name'])(
-    '%s names the domain of a host',
+    '/domain %s suggests the domain of a host',
     async (task) => {
-      expect(await told(`/domain ${task} www.example.com`)).toMatch(
+      expect(await send(`/domain ${task} www.example.com`)).toMatch(
         /is a subdomain of example\.com\. Use example\.com instead/,
       );
     },
@@ -53,14 +53,14 @@ describe('names as people type them', () => {
 });
 
 describe('a list from another program', () => {
-  async function imported(values: Record<string, string | string[]>) {
+  async function submitImport(values: Record<string, string | string[]>) {
     return t.alice.submit(await openForm(t.workspace, t.alice, '/domain import'), values);
   }
 
-  test('with unknown headings is refused as a whole, and asks which column is the expiry', async () => {
+  test('with unknown headings is rejected, and the error asks which column has the expiry', async () => {
     const names =
       '"domain_name","create_date","reseller_id","reseller_name"\n"old1.de","2020-01-01 23:12:00","1029","Example Reseller"\n"old2.de","2019-05-01 23:12:00","508","Other Reseller"';
-    expect(await imported({ names })).toMatchObject({
+    expect(await submitImport({ names })).toMatchObject({
       outcome: 'errors',
       errors: {
         names: expect.stringMatching(/“reseller_id”, “reseller_name”.*“expires”.*Rename the expiry column/),
@@ -69,9 +69,9 @@ describe('a list from another program', () => {
     expect(await t.demo.bot.expiry.findMany(['old1.de', 'old2.de', 'domain_name'])).toEqual([]);
   });
 
-  test('with only a creation date has names without dates, and says so', async () => {
+  test('with only creation dates is imported without dates, and the report explains it', async () => {
     const file = t.alice.upload('list.csv', 'domain;created\nold3.de;2020-01-01\nwww.old4.de;2020-01-01');
-    const report = await ephemeralAfter(() => imported({ file: [file] }));
+    const report = await ephemeralAfter(() => submitImport({ file: [file] }));
     expect(textOf(report)).toMatch(
       /1 name added, 1 line rejected.*Line 3.*www\.old4\.de.*old4\.de.*“created”.*I imported no dates/s,
     );

@@ -21,8 +21,8 @@ import { ask, orderAfter, type SeenOrder } from '../support/orders.ts';
 import { auditLog } from '../support/people.ts';
 
 /*
- * Each unexplained change is one incident, reported once, with what to do. One name is stolen step by step; the demo's
- * clock advances from test to test.
+ * Each unexplained change is one incident, reported once, with what to do. One name is stolen step by step; the tests
+ * share one clock.
  */
 
 const ALERTS = 'C0EXPIRY';
@@ -53,13 +53,13 @@ beforeAll(async () => {
     'a lookup',
     async () => {
       await t.demo.bot.catchUp();
-      return (await screen()).includes('No changes since');
+      return (await showName()).includes('No changes since');
     },
     25_000,
   );
 }, 60_000);
 
-const screen = () => answerTo(t.workspace, t.alice, `/domain name ${NAME}`);
+const showName = () => answerTo(t.workspace, t.alice, `/domain name ${NAME}`);
 const isReply = ({ ts, thread_ts }: Message) => thread_ts !== undefined && thread_ts !== ts;
 /** The messages of incidents, oldest first. */
 const incidents = (channel = ALERTS): Message[] =>
@@ -68,7 +68,7 @@ const incidents = (channel = ALERTS): Message[] =>
     .filter((message) => message.metadata?.event_type === 'domain_incident' && !isReply(message));
 const latest = (channel = ALERTS): Message => {
   const message = incidents(channel).at(-1);
-  if (message === undefined) throw new Error('there is none');
+  if (message === undefined) throw new Error('there is no incident');
   return message;
 };
 const kindsOf = (message: Message | undefined) =>
@@ -77,9 +77,9 @@ const thread = (incident: Message, channel = ALERTS) =>
   t.workspace.messages(channel).filter((reply) => isReply(reply) && reply.thread_ts === incident.ts);
 
 /** Advances by days, until the registry lookup after them. */
-async function lookedAfter(days: number): Promise<void> {
+async function advanceAndLookUp(days: number): Promise<void> {
   await t.demo.moveTime(days * DAY_MS);
-  await until('the registry was asked', async () => {
+  await until('a registry lookup', async () => {
     await t.demo.bot.catchUp();
     const { nextRegistryAt } = (await t.demo.bot.expiry.find(NAME)) ?? {};
     return nextRegistryAt !== undefined && nextRegistryAt.getTime() > t.service.clock.registry();
@@ -87,22 +87,22 @@ async function lookedAfter(days: number): Promise<void> {
 }
 
 /**
- * Approves a renewal and waits for the registry's new date: then the name is quiet, and looked up there once a week.
+ * Approves a renewal and waits for the registry's new date. After that the registry is queried once a week.
  */
-async function renewedBy(order: SeenOrder): Promise<void> {
+async function approveRenewal(order: SeenOrder): Promise<void> {
   await t.bob.click(order.card, 'order_approve');
   await order.ends('SUCCEEDED');
   // Facts have a precision of seconds.
   const secondsOf = (ms = 0) => Math.floor(ms / 1_000);
   const shown = secondsOf(t.service.state.publicDomain(NAME)?.expires);
-  await until('the registry shows it', async () => {
+  await until('the registry’s new date', async () => {
     const { expiry } = (await t.demo.bot.expiry.find(NAME)) ?? {};
     return expiry?.source === 'rdap' && secondsOf(expiry.at.getTime()) === shown;
   });
 }
 
 /** Advances by hours, with lookups of the name, until its latest incident has a change of a kind. */
-async function noticedAfter(hours: number, kind: string): Promise<Message> {
+async function waitForChange(hours: number, kind: string): Promise<Message> {
   await t.demo.moveTime(hours * HOUR_MS);
   const now = () => t.service.clock.registry();
   const before = now();
@@ -121,11 +121,11 @@ async function noticedAfter(hours: number, kind: string): Promise<Message> {
   return latest();
 }
 
-test('a removed lock is reported with its former value, and with the checked orders', async () => {
+test('a removed lock is reported with its former value and the orders that were checked', async () => {
   const order = await ask(t.workspace, t.alice, `/domain renew ${NAME}`);
-  await renewedBy(order);
+  await approveRenewal(order);
   steps[0]?.run();
-  const incident = await noticedAfter(8 * 24, 'lock');
+  const incident = await waitForChange(8 * 24, 'lock');
   expect(textOf(incident)).toMatch(/lost its lock, and no one here ordered this/);
   expect(textOf(incident)).toMatch(/client delete prohibited.*client transfer prohibited/);
   expect(textOf(incident)).toContain(`Renewal \`${order.id}\``);
@@ -136,7 +136,7 @@ test('a removed lock is reported with its former value, and with the checked ord
   expect(textOf(runbook)).toContain(`Renewal, order \`${order.id}\`: can’t cause this change.`);
   expect(incidents()).toHaveLength(1);
   await t.alice.openHome();
-  await until('Home shows it', () => {
+  await until('the incident in Home', () => {
     const home = t.alice.homeView();
     return (
       home !== undefined && textOf(home).includes(`*${NAME} lost its lock, and no one here ordered this*`)
@@ -144,30 +144,30 @@ test('a removed lock is reported with its former value, and with the checked ord
   });
 });
 
-test('an approver of an order for the name must first confirm that they have seen it', async () => {
+test('an approver of an order for the name must click twice, after seeing the incident', async () => {
   const order = await ask(t.workspace, t.alice, `/domain renew ${NAME}`);
   const before = t.bob.ephemerals().length;
   await Promise.all([t.bob.click(order.card, 'order_approve'), t.bob.click(order.card, 'order_approve')]);
-  await until('the answers to both halves of a double click', () => t.bob.ephemerals().length === before + 2);
+  await until('replies to both clicks', () => t.bob.ephemerals().length === before + 2);
   expect(textOf(t.bob.ephemerals()[before] ?? order.card)).toMatch(/unexplained change/);
   expect(order.state).toBe('PENDING');
-  await until('the card says it', () => /lost its lock\* since/.test(textOf(order.card)));
-  await renewedBy(order);
+  await until('the incident on the card', () => /lost its lock\* since/.test(textOf(order.card)));
+  await approveRenewal(order);
 });
 
-test('one person can’t unwatch the name meanwhile', async () => {
+test('unwatching the name during the incident needs a second person', async () => {
   expect(await answerTo(t.workspace, t.bob, `/domain unwatch ${NAME}`)).toContain(
     'Another person must confirm this change',
   );
-  expect(await screen()).toContain('No one here ordered this');
+  expect(await showName()).toContain('No one here ordered this');
 });
 
-test('a transfer joins it with its completion date, and raising it notifies everyone once', async () => {
+test('a transfer joins the incident, and raising the alarm notifies everyone once', async () => {
   steps[1]?.run();
-  const incident = await noticedAfter(5, 'pending_transfer');
+  const incident = await waitForChange(5, 'pending_transfer');
   expect(incidents()).toHaveLength(1);
   expect(textOf(incident)).toMatch(/completes .*\d+ (day|hour)s?.* left/);
-  await until('the thread calls again', () =>
+  await until('another alert in the thread', () =>
     /It’s being transferred to another registrar.*<@U0ALICE>/s.test(thread(incident).map(textOf).join()),
   );
   const before = thread(incident).length;
@@ -179,41 +179,41 @@ test('a transfer joins it with its completion date, and raising it notifies ever
   expect(buttonsOf(latest())).toEqual(['alert_ours']);
 });
 
-test('a name at another registrar isn’t a renewed one: it is reported, and reminders continue', async () => {
-  const expiryDay = async () => /Expires (\d{1,2} \w{3,4} \d{4})/.exec(await screen())?.[1];
+test('a transfer to another registrar is reported, and isn’t taken for a renewal', async () => {
+  const expiryDay = async () => /Expires (\d{1,2} \w{3,4} \d{4})/.exec(await showName())?.[1];
   const day = await expiryDay();
   const early = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(latest(), 'alert_ours'));
   expect(textOf(early)).not.toContain('Elsewhere Registrar');
   steps[2]?.run();
-  const incident = await noticedAfter(5, 'registrar');
+  const incident = await waitForChange(5, 'registrar');
   const outcome = await t.bob.submit(early, { reason: 'We know of the transfer' });
-  if (outcome.outcome !== 'updated') throw new Error(`it was taken: ${JSON.stringify(outcome)}`);
-  expect(textOf(outcome.view), 'what joined since is not confirmed unseen').toMatch(
+  if (outcome.outcome !== 'updated') throw new Error(`the form was accepted: ${JSON.stringify(outcome)}`);
+  expect(textOf(outcome.view), 'the change since the form was opened').toMatch(
     /incident changed.*Elsewhere Registrar Inc\./s,
   );
   expect(incidents(), 'the theft is one incident').toHaveLength(1);
   expect(textOf(incident)).toMatch(/was transferred away/);
   expect(textOf(incident)).toMatch(/Sandbox Registrar Ltd.*Elsewhere Registrar Inc\./s);
-  await until('the thread says that it is no renewal', () =>
+  await until('the note in the thread that it is no renewal', () =>
     /The transfer also changed the expiry date.*The name wasn’t renewed/.test(
       thread(incident).map(textOf).join(),
     ),
   );
-  expect(textOf(thread(incident)[0] ?? incident), 'what cannot work any more').not.toMatch(
+  expect(textOf(thread(incident)[0] ?? incident), 'no advice that can’t work anymore').not.toMatch(
     /reject the transfer/,
   );
   expect(await answerTo(t.workspace, t.alice, '/domain expiring 900')).toContain(
     'That’s a transfer, not a renewal',
   );
-  expect(day, 'the date was there before').toBeDefined();
-  expect(await expiryDay(), 'its earlier state is still known').toBe(day);
-  expect(await screen()).toMatch(
+  expect(day, 'the expiry day before').toBeDefined();
+  expect(await expiryDay(), 'the expiry day after the transfer').toBe(day);
+  expect(await showName()).toMatch(
     /:rotating_light: ?\*?It was transferred to another registrar\.\* No one here ordered this/,
   );
-  expect(await screen()).not.toContain(':white_check_mark: *Expires');
+  expect(await showName()).not.toContain(':white_check_mark: *Expires');
 });
 
-test('only approvers and admins say that it was ours, with a reason, and then its date counts', async () => {
+test('only approvers and admins can mark a change as ours, and then the new date counts', async () => {
   const incident = latest();
   expect(await toldAfter(t.workspace, t.alice, () => t.alice.click(incident, 'alert_ours'))).toMatch(
     /Only approvers and admins/,
@@ -221,12 +221,12 @@ test('only approvers and admins say that it was ours, with a reason, and then it
   const form = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(incident, 'alert_ours'));
   expect(form.callback_id).toBe('alert_ours');
   await t.bob.submit(form, { reason: 'We moved it to the new registrar' });
-  await until('the message says so', () => textOf(latest()).includes('We moved it to the new registrar'));
+  await until('the reason', () => textOf(latest()).includes('We moved it to the new registrar'));
   expect(buttonsOf(latest())).toEqual([]);
-  await until('the thread says so', () =>
+  await until('the reply in the thread', () =>
     /<@U0BOB> says it was us/.test(thread(incident).map(textOf).join()),
   );
-  await until('the date of the registry is believed', async () => {
+  await until('the registry’s date in the list', async () => {
     await t.demo.bot.catchUp();
     return !(await answerTo(t.workspace, t.alice, '/domain expiring 900')).includes(
       'That’s a transfer, not a renewal',
@@ -238,7 +238,7 @@ test('only approvers and admins say that it was ours, with a reason, and then it
   expect(csv).toMatch(/,incident_ours,Bob \(U0BOB\),,,incident,.*We moved it to the new registrar/);
 });
 
-test('an order in the demo system explains no change of the live name', async () => {
+test('an order in the demo system doesn’t explain a change of the live name', async () => {
   const hosts = ['ns1.newhost.example', 'ns2.newhost.example'];
   const nameServers = ['ns1.host.example', 'ns2.host.example'];
   t.service.state.addDomain({
@@ -251,25 +251,22 @@ test('an order in the demo system explains no change of the live name', async ()
   await answerTo(t.workspace, t.alice, '/domain use 1');
   await answerTo(t.workspace, t.alice, `/domain nameservers ${NAME} ${hosts.join(' ')}`);
   const draft = t.alice.ephemerals().at(-1);
-  if (draft === undefined) throw new Error('nothing was asked');
+  if (draft === undefined) throw new Error('no confirmation was requested');
   const form = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
   const order = await orderAfter(t.workspace, () => t.alice.submit(form, { name: NAME }));
   await order.ends('SUCCEEDED');
   t.service.registry.show(NAME, { nameServers: hosts });
-  const incident = await noticedAfter(8 * 24, 'nameservers');
-  expect(incidents(), 'after 72 hours it is another one').toHaveLength(2);
+  const incident = await waitForChange(8 * 24, 'nameservers');
+  expect(incidents(), 'a second incident after 72 hours').toHaveLength(2);
   expect(textOf(incident)).toMatch(/ns1\.newhost\.example/);
-  expect(
-    thread(incident).map(textOf).join(),
-    'it is none of the orders that could have caused it',
-  ).not.toContain(order.id);
+  expect(thread(incident).map(textOf).join(), 'orders that could have caused it').not.toContain(order.id);
 });
 
-test('an incident ends when everything is back, and says so', async () => {
+test('an incident is closed with a reply when everything is back to normal', async () => {
   const incident = latest();
   t.service.registry.show(NAME, { nameServers: ['ns1.host.example', 'ns2.host.example'] });
   await until(
-    'it is over',
+    'the incident is over',
     async () => {
       await t.demo.moveTime(HOUR_MS);
       await t.demo.bot.catchUp();
@@ -279,24 +276,24 @@ test('an incident ends when everything is back, and says so', async () => {
   );
   expect(incidents()).toHaveLength(2);
   expect(buttonsOf(latest())).toEqual([]);
-  await until('the thread says so', () =>
+  await until('the reply in the thread', () =>
     /Everything has been back to normal/.test(thread(incident).map(textOf).join()),
   );
 });
 
-test('a name’s channel has its incident besides the common one, and both are updated', async () => {
+test('an incident is posted in the alert channel and the name’s channel, and both are updated', async () => {
   const shown = t.alice.ephemerals().findLast((message) => buttonsOf(message).includes('name_edit'));
   if (shown === undefined) throw new Error('the name has no button for its details');
   const details = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(shown, 'name_edit'));
   await t.alice.submit(details, { channel: OWN });
-  // The transfer that was ours would explain another owner for three weeks.
-  await lookedAfter(15);
+  // The confirmed transfer would explain a new owner for three weeks.
+  await advanceAndLookUp(15);
   t.service.registry.show(NAME, { owner: { name: 'Mallory', organization: 'Thief Ltd' } });
-  const incident = await noticedAfter(8 * 24, 'owner');
-  await until('its message in the name’s channel', () => incidents(OWN).length === 1);
+  const incident = await waitForChange(8 * 24, 'owner');
+  await until('the incident in the name’s channel', () => incidents(OWN).length === 1);
   const copy = latest(OWN);
   await until(
-    'both threads say what to do',
+    'the runbook in both threads',
     () => thread(incident).length === 1 && thread(copy, OWN).length === 1,
   );
   await t.alice.click(copy, 'alert_raise');
@@ -307,9 +304,9 @@ test('a name’s channel has its incident besides the common one, and both are u
   );
   const form = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(incident, 'alert_ours'));
   await t.bob.submit(form, { reason: 'We asked the registrar for it' });
-  await until('both say so', () =>
+  await until('the reason in both messages', () =>
     [latest(), latest(OWN)].every((message) => textOf(message).includes('We asked the registrar')),
   );
   expect([latest(), latest(OWN)].map(buttonsOf)).toEqual([[], []]);
-  expect(incidents(OWN), 'those of before it had the channel stay where they are').toHaveLength(1);
+  expect(incidents(OWN), 'earlier incidents stay where they are').toHaveLength(1);
 });

@@ -10,8 +10,8 @@ import { answerTo } from '../support/demo.ts';
 import { MAIN, type Surroundings, startSurroundings } from '../support/harness.ts';
 
 /*
- * docs/install.md and the README, followed to the letter: each command is run, as far as it works without a cluster or
- * Docker, and the path for Socket Mode leads to a working bot.
+ * Follows docs/install.md and the README to the letter: runs each command that works without a cluster or Docker, and
+ * sets up a bot with Socket Mode.
  */
 
 const CLI = new URL('../../src/cli.ts', import.meta.url);
@@ -37,13 +37,13 @@ function commandsIn(...documents: readonly string[]): string[] {
 
 const sh = (command: string, cwd?: string) => execFileSync('sh', ['-c', command], { encoding: 'utf8', cwd });
 const helm = findHelm();
-const hasStage = (name: string) => expect(readFileSync('Dockerfile', 'utf8')).toContain(` AS ${name}\n`);
-const hasFiles = (command: string) => {
+const expectStage = (name: string) => expect(readFileSync('Dockerfile', 'utf8')).toContain(` AS ${name}\n`);
+const expectFiles = (command: string) => {
   for (const [, file = ''] of command.matchAll(/-f (\S+)/g)) expect(existsSync(file), file).toBe(true);
 };
-/** The test of each command. Those of the walk below run there. */
-const SHOWN: Readonly<Record<string, 'the walk' | 'CI' | ((command: string) => unknown)>> = {
-  // .ci/run begins with it on a clean clone; the demo's start has its own test.
+/** How each command is tested: by a function, in the Socket Mode test below, or in CI. */
+const COMMAND_TESTS: Readonly<Record<string, 'Socket Mode test' | 'CI' | ((command: string) => unknown)>> = {
+  // .ci/run starts with it on a clean clone, and the demo's start has its own test.
   'npm ci': 'CI',
   'npm ci && npm run demo': 'CI',
   'npm run demo -- --watch': 'CI',
@@ -51,20 +51,20 @@ const SHOWN: Readonly<Record<string, 'the walk' | 'CI' | ((command: string) => u
   'npm run manifest -- --socket': (command) => expect(sh(command)).toContain('socket_mode_enabled: true'),
   'npm run manifest -- --url https://steward.example.com': (command) =>
     expect(sh(command)).toContain('https://steward.example.com/slack/events'),
-  'cp .env.example .env': 'the walk',
-  'npm start': 'the walk',
-  'npm run doctor': 'the walk',
+  'cp .env.example .env': 'Socket Mode test',
+  'npm start': 'Socket Mode test',
+  'npm run doctor': 'Socket Mode test',
   'echo "$(date +%Y-%m):$(openssl rand -base64 32)"': (command) =>
     expect(parseVaultKeys(sh(command).trim())).toHaveLength(1),
   // Without Docker: its stage, files and command exist.
-  'docker build --target embedded -t domain-steward:embedded .': () => hasStage('embedded'),
+  'docker build --target embedded -t domain-steward:embedded .': () => expectStage('embedded'),
   'docker run -d --name steward --env-file .env -v steward:/data domain-steward:embedded': () =>
-    hasStage('embedded'),
-  'docker exec steward node dist/cli.js doctor': 'the walk',
-  'docker compose --project-directory . -f deploy/compose.yml up -d': hasFiles,
-  'docker compose --project-directory . -f deploy/compose.yml exec bot node dist/cli.js doctor': hasFiles,
+    expectStage('embedded'),
+  'docker exec steward node dist/cli.js doctor': 'Socket Mode test',
+  'docker compose --project-directory . -f deploy/compose.yml up -d': expectFiles,
+  'docker compose --project-directory . -f deploy/compose.yml exec bot node dist/cli.js doctor': expectFiles,
   'HOST=steward.example.com docker compose --project-directory . -f deploy/compose.yml -f deploy/compose.proxy.yml up -d':
-    hasFiles,
+    expectFiles,
   // Without a cluster, if the tools are installed.
   'kubectl create secret generic steward --from-env-file=secrets.env': (command) => {
     if (spawnSync('kubectl', ['version', '--client']).status !== 0) return;
@@ -78,26 +78,26 @@ const SHOWN: Readonly<Record<string, 'the walk' | 'CI' | ((command: string) => u
 };
 const commands = commandsIn('README.md', 'docs/install.md');
 
-test('the commands of the README and of docs/install.md are exactly these', () => {
-  expect(commands.toSorted()).toEqual(Object.keys(SHOWN).toSorted());
+test('every command of the README and docs/install.md has a test', () => {
+  expect(commands.toSorted()).toEqual(Object.keys(COMMAND_TESTS).toSorted());
 });
 
 test.each(commands)('%s', (command) => {
-  const shown = SHOWN[command];
-  if (typeof shown === 'function') shown(command);
+  const commandTest = COMMAND_TESTS[command];
+  if (typeof commandTest === 'function') commandTest(command);
 });
 
-test('the path for Socket Mode leads to a bot that creates its key and responds, and doctor says Ready', {
+test('the Socket Mode guide leads to a bot that creates its key and responds, and doctor reports Ready', {
   timeout: MAX_WAIT_MS,
 }, async () => {
   sh(`cp .env.example ${join(s.folder, '.env')}`);
-  const found: Readonly<Record<string, string>> = {
+  const tokens: Readonly<Record<string, string>> = {
     SLACK_BOT_TOKEN: s.workspace.botToken,
     SLACK_APP_TOKEN: s.workspace.appToken,
   };
   const example = await readFile(join(s.folder, '.env'), 'utf8');
   // A person replaces each placeholder, and no other line.
-  const filled = example.replace(/^([A-Z_]+)=.*….*$/gm, (_line, name: string) => `${name}=${found[name]}`);
+  const filled = example.replace(/^([A-Z_]+)=.*….*$/gm, (_line, name: string) => `${name}=${tokens[name]}`);
   expect(filled).not.toMatch(/^[A-Z_]+=.*(?:…|undefined)/m);
   await writeFile(join(s.folder, '.env'), filled);
   // The local workspace and registry instead of Slack and IANA.

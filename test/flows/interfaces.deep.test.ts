@@ -4,7 +4,7 @@ import { answerTo, openForm, textOf, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask, orderAfter, requestsOf } from '../support/orders.ts';
 import { choicesOf, fieldsOf, linkApplication } from '../support/people.ts';
 
-/* The request decides the interface, whichever way the account signs in. */
+/* The request determines the interface, regardless of how the account signs in. */
 
 describe('with both interfaces', () => {
   const t = useTestDemo();
@@ -13,7 +13,7 @@ describe('with both interfaces', () => {
 
   const redirects = () => t.service.requestsFor({ task: 'redirect.update' });
 
-  test('a password account gets every documented redirect, and sees its interface', async () => {
+  test('a password account can use every documented redirect, and the form shows the interface', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain redirect hello@cafe.rest');
     expect(fieldsOf(view)).toEqual([
       'source',
@@ -32,11 +32,11 @@ describe('with both interfaces', () => {
     const shown = () => textOf(t.alice.openedViews().find(({ id }) => id === view.id) ?? view);
     await t.alice.changeInput(view, 'mode', 'single');
     await t.workspace.waitFor(() => shown().includes('XML interface because of single mode') || undefined, {
-      what: 'the form to say that it goes over XML',
+      what: 'the form to show the XML interface',
     });
     await t.alice.changeInput(view, 'type', 'email');
     await t.workspace.waitFor(() => shown().includes('because of an email redirect') || undefined, {
-      what: 'the form to say why it goes over XML',
+      what: 'the form to show why it uses XML',
     });
     const typed = { target: 'bob@team.example', type: 'email', mode: 'single', title: 'Hello' };
     const order = await orderAfter(t.workspace, () => t.alice.submit(view, typed));
@@ -49,7 +49,7 @@ describe('with both interfaces', () => {
     });
   });
 
-  test('features of only one interface exclude those of the other', async () => {
+  test('a request that needs both interfaces is rejected with both reasons', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain redirect www.cafe.rest');
     const typed = {
       target: 'https://cafe.example/',
@@ -78,17 +78,17 @@ describe('with both interfaces', () => {
   });
 
   /** The current content of an open form. */
-  const shownIn = (view: View) => t.alice.openedViews().find(({ id }) => id === view.id) ?? view;
+  const currentView = (view: View) => t.alice.openedViews().find(({ id }) => id === view.id) ?? view;
   const chooseXml = async (view: View) => {
     await t.alice.changeInput(view, 'interface', 'xml');
     await t.workspace.waitFor(
-      () => textOf(shownIn(view)).includes('XML interface, as you chose') || undefined,
-      { what: 'the form to say that it goes over XML' },
+      () => textOf(currentView(view)).includes('XML interface, as you chose') || undefined,
+      { what: 'the form to show the XML interface' },
     );
-    return shownIn(view);
+    return currentView(view);
   };
 
-  test('an SSL contact uses XML if chosen, without fields that XML lacks', async () => {
+  test('an SSL contact uses XML if chosen, without the JSON-only fields', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain ssl-contact 501');
     expect(fieldsOf(view)).toEqual(expect.arrayContaining(['fname', 'lname', 'interface']));
     expect(textOf(view)).toContain('Uses the service’s JSON interface');
@@ -104,7 +104,7 @@ describe('with both interfaces', () => {
     );
   });
 
-  test('a user uses XML if chosen, with the superior user as the owner', async () => {
+  test('a new user uses XML if chosen, with the parent user as the owner', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain user');
     const overXml = await chooseXml(view);
     expect(fieldsOf(overXml)).not.toContain('parent_status');
@@ -123,10 +123,10 @@ describe('with both interfaces', () => {
     ]);
   });
 
-  test('a mail key makes a user use XML, and its notice names the user', async () => {
+  test('a mail key makes a new user’s request use XML, and the notice names the user', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain user');
     expect(fieldsOf(view)).toContain('user_mail_key');
-    expect(textOf(view), 'a guess is said to be one').toContain(
+    expect(textOf(view), 'the note that the position is a guess').toContain(
       'where it goes in the request, so I send it last.',
     );
     const typed = { user: 'olga', context: '4', defaultEmail: 'olga@team.example', user_mail_key: 'welcome' };
@@ -159,7 +159,7 @@ describe('with both interfaces', () => {
 describe('without an XML address', () => {
   const t = useTestDemo({ settings: { SERVICE_XML_URL: '' } });
 
-  test('the form offers JSON’s fields, and says how to get the others', async () => {
+  test('forms offer the JSON fields and explain how to get the others', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain redirect www.cafe.rest');
     expect(fieldsOf(view)).toEqual(['source', 'target', 'type', 'mode', 'reason', 'send_at']);
     expect(textOf(view)).toMatch(/Email redirects.*need the XML interface.*SERVICE_XML_URL/);
@@ -179,7 +179,7 @@ describe('with sessions on both interfaces', () => {
     },
   });
 
-  test('JSON carries the session in its cookie, for the set time, and XML in its block', async () => {
+  test('the session is in a cookie over JSON and in the body over XML', async () => {
     const renewal = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew pasta.rest'));
     await renewal.ends('SUCCEEDED');
     expect(t.service.requestsFor({ task: 'session.create' }).at(-1)).toMatchObject({

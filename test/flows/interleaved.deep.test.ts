@@ -4,8 +4,7 @@ import { DOMAINS, useTestDemo } from '../support/demo.ts';
 import { orderOf } from '../support/orders.ts';
 
 /*
- * Two people with their own credentials, at the same time, through one process: no request is ever sent with the other
- * one's.
+ * Two people use one process at the same time: no request is ever sent with the other person's credentials.
  */
 
 const PEOPLE = [
@@ -16,45 +15,45 @@ const PEOPLE = [
 describe.each([
   { auth: 'basic', way: 'credentials', count: 100 },
   { auth: 'session', way: 'session', count: 20 },
-])('signed by $auth', ({ auth, way, count }) => {
-  // Renewals are sent at once, so that all run concurrently.
+])('with $auth authentication', ({ auth, way, count }) => {
+  // Renewals need no approval here, so that all run concurrently.
   const t = useTestDemo({
     settings: { SERVICE_AUTH: auth, APPROVAL_TASKS: 'create' },
     linked: ['alice', 'bob'],
   });
 
   test('interleaved orders each use their requester’s credentials', async () => {
-    const asked = Array.from({ length: count }, (_, index) => {
+    const orders = Array.from({ length: count }, (_, index) => {
       const person = PEOPLE[index % 2 === 0 ? 0 : 1];
       const name = `table-for-${index}.rest`;
       t.service.state.addDomain({ name, context: 4, expires: Date.now() + 30 * 86_400_000 });
       return { ...person, name };
     });
     await Promise.all(
-      asked.map(({ userId, name }) => t.workspace.as(userId).command(DOMAINS, `/domain renew ${name}`)),
+      orders.map(({ userId, name }) => t.workspace.as(userId).command(DOMAINS, `/domain renew ${name}`)),
     );
-    await t.workspace.waitFor(() => (ended().size === count ? true : undefined), {
+    await t.workspace.waitFor(() => (statesByName().size === count ? true : undefined), {
       what: `${count} results`,
       timeoutMs: 50_000,
     });
 
-    expect([...ended().values()].filter((state) => state !== 'SUCCEEDED')).toEqual([]);
+    expect([...statesByName().values()].filter((state) => state !== 'SUCCEEDED')).toEqual([]);
     const sent = t.service.requestsFor({ task: 'domain.renew' });
     expect(sent, 'renewals sent').toHaveLength(count);
-    const mixedUp = asked.filter(({ name, login }) =>
+    const mixedUp = orders.filter(({ name, login }) =>
       sent.some((request) => request.name === name && request.user !== login.user),
     );
     expect(mixedUp, 'orders sent with another person’s credentials').toEqual([]);
-    expect(new Set(sent.map(({ ctid }) => ctid)).size, 'different client transactions').toBe(count);
+    expect(new Set(sent.map(({ ctid }) => ctid)).size, 'distinct client transactions').toBe(count);
     expect(new Set(sent.map(({ way }) => way))).toEqual(new Set([way]));
     const charges = t.service.state.charges.map(({ name, user }) => `${user} ${name}`);
     expect(charges.sort(), 'who was charged for what').toEqual(
-      asked.map(({ name, login }) => `${login.user} ${name}`).sort(),
+      orders.map(({ name, login }) => `${login.user} ${name}`).sort(),
     );
   });
 
   /** The state in each order's reply, by its name. */
-  function ended(): Map<string, string> {
+  function statesByName(): Map<string, string> {
     const replies = t.workspace.messages(DOMAINS).filter(({ thread_ts }) => thread_ts !== undefined);
     return new Map(
       replies.flatMap((message) => {

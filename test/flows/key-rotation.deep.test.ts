@@ -8,7 +8,7 @@ import { IMPATIENT, type RunningBot, type Surroundings, startSurroundings } from
 import { ask, orderAfter, requestsOf, type SeenOrder } from '../support/orders.ts';
 import { DELEGATION } from '../support/people.ts';
 
-/* The key is rotated while two replicas work: in the guide's order, and in the wrong order. */
+/* The key is rotated while two replicas are working: in the documented order, and in the wrong order. */
 
 const MAX_WAIT_MS = 180_000;
 const KEYS = { old: randomBytes(32), new: randomBytes(32), next: randomBytes(32) };
@@ -36,7 +36,6 @@ afterAll(async () => {
 const alice = () => s.workspace.as('U0ALICE');
 const bob = () => s.workspace.as('U0BOB');
 
-/** A bot with these keys. */
 function startWith(...ids: readonly KeyId[]): Promise<RunningBot> {
   const keys = ids.map((id) => `${id}:${KEYS[id].toString('base64')}`).join(',');
   return s.start(IMPATIENT, { CREDENTIALS_KEYS: keys });
@@ -47,25 +46,25 @@ async function restart(bot: RunningBot, ...ids: readonly KeyId[]): Promise<Runni
   return startWith(...ids);
 }
 
-/** People's actions go to this bot from now on. */
-function turnTo(bot: RunningBot): void {
+/** Sends Slack's deliveries to this bot. */
+function routeTo(bot: RunningBot): void {
   s.workspace.setRequestUrl(`${bot.url}/slack/events`);
 }
 
-/** A renewal that one bot accepts and another one must carry out. */
-async function approvedAt(bot: RunningBot, askedAt: RunningBot): Promise<SeenOrder> {
+/** Requests a renewal at one bot and approves it at another. */
+async function approveAt(bot: RunningBot, requestedAt: RunningBot): Promise<SeenOrder> {
   names += 1;
   const { name } = s.service.state.addDomain({ name: `rotation${names}.rest`, context: 4 });
-  turnTo(askedAt);
+  routeTo(requestedAt);
   const order = await ask(s.workspace, alice(), `/domain renew ${name}`, DOMAINS, name);
-  turnTo(bot);
+  routeTo(bot);
   await bob().click(order.card, 'order_approve');
   return order;
 }
 
-async function bothWork(): Promise<void> {
-  await (await approvedAt(two, one)).ends('SUCCEEDED', 30_000);
-  await (await approvedAt(one, two)).ends('SUCCEEDED', 30_000);
+async function expectBothWork(): Promise<void> {
+  await (await approveAt(two, one)).ends('SUCCEEDED', 30_000);
+  await (await approveAt(one, two)).ends('SUCCEEDED', 30_000);
 }
 
 /** The keys in use, as `doctor` reports them. */
@@ -77,13 +76,13 @@ const stateOf = async (order: SeenOrder) =>
   (await db.query<{ state: string }>('SELECT state FROM orders WHERE id = $1', [order.id])).rows[0]?.state;
 
 /** How often a bot tried to open something without its key. */
-async function missed(bot: RunningBot): Promise<number> {
+async function countMissingKeys(bot: RunningBot): Promise<number> {
   const metrics = await (await fetch(`${bot.url}/metrics`)).text();
   return Number(/^domain_steward_unknown_key_total (\d+)$/m.exec(metrics)?.[1]);
 }
 
 test(
-  'added everywhere, then moved to the front, then the old one removed: everything works all the time',
+  'adding the new key, moving it to the front and removing the old one interrupts nothing',
   async () => {
     const form = await openForm(s.workspace, alice(), `/domain transfer ${SANDBOX_TRANSFER.name}`);
     const transfer = await orderAfter(s.workspace, () =>
@@ -92,10 +91,10 @@ test(
     const bots: RunningBot[] = [one, two];
     for (const keys of [['old', 'new'] as const, ['new', 'old'] as const]) {
       one = await restart(one, ...keys);
-      await bothWork();
+      await expectBothWork();
       two = await restart(two, ...keys);
       bots.push(one, two);
-      await bothWork();
+      await expectBothWork();
     }
     expect(
       bots.some(({ child }) => child.output().includes('encrypted credentials with the current key')),
@@ -108,26 +107,26 @@ test(
     one = await restart(one, 'new');
     two = await restart(two, 'new');
     bots.push(one, two);
-    await bothWork();
+    await expectBothWork();
     for (const { child } of bots) expect(child.output()).not.toContain('key is missing');
   },
   MAX_WAIT_MS,
 );
 
 test(
-  'moved to the front of one replica before the other one has it: nothing fails, and work continues when the key is there',
+  'if one replica uses a key that the other lacks, nothing fails and work resumes once both have it',
   async () => {
     const { workspace } = s;
     one = await restart(one, 'next', 'new');
-    await until('it has sealed the credentials', async () => (await keysInUse()).includes('accounts next'));
+    await until('the credentials are resealed', async () => (await keysInUse()).includes('accounts next'));
     const [, address = ''] =
       /(http\S+\.ics)/.exec(await answerTo(workspace, alice(), '/domain calendar')) ?? [];
     const fetched = await ask(workspace, alice(), '/domain authcode olive.rest');
     const result = await fetched.ends('SUCCEEDED');
 
-    await (await approvedAt(two, one)).ends('SUCCEEDED', 30_000);
+    await (await approveAt(two, one)).ends('SUCCEEDED', 30_000);
 
-    turnTo(two);
+    routeTo(two);
     const refused = await answerTo(workspace, alice(), '/domain renew tapas.rest');
     expect(refused).toMatch(/an encryption key is missing.*[Nn]othing is lost.*Try again/s);
     expect(refused).not.toMatch(/domain link/);
@@ -135,20 +134,20 @@ test(
     expect(hidden).toMatch(/key is missing.*kept for an hour/s);
     expect(await answerTo(workspace, alice(), '/domain calendar')).toMatch(/still works/);
     const feed = await fetch(new URL(new URL(address).pathname, two.url));
-    expect(feed.status, 'the address of before').toBe(200);
-    turnTo(one);
+    expect(feed.status, 'status of the existing feed address').toBe(200);
+    routeTo(one);
     await alice().click(result, 'order_reveal');
     await workspace.waitFor(() => alice().openedViews().at(-1), { what: 'the auth code' });
 
-    // Nobody is left who could carry it out.
+    // No remaining replica can carry this order out.
     names += 1;
     const { name } = s.service.state.addDomain({ name: `rotation${names}.rest`, context: 4 });
     const order = await ask(workspace, alice(), `/domain renew ${name}`, DOMAINS, name);
     await one.child.kill('SIGKILL');
-    turnTo(two);
-    const before = await missed(two);
+    routeTo(two);
+    const before = await countMissingKeys(two);
     await bob().click(order.card, 'order_approve');
-    await until('it was tried again', async () => (await missed(two)) > before + 1, 30_000);
+    await until('another attempt', async () => (await countMissingKeys(two)) > before + 1, 30_000);
     expect(await stateOf(order)).toBe('APPROVED');
     expect(requestsOf(s.service, order)).toEqual([]);
     await two.child.line(/"keyId":"next".*key is missing/);

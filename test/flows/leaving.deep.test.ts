@@ -5,7 +5,7 @@ import { ask, requestsOf, type SeenOrder } from '../support/orders.ts';
 import { linkTwoFactor } from '../support/people.ts';
 
 /*
- * People who leave the workspace, or become guests, with pending work; and a Slack that doesn't say whether they have.
+ * People leave the workspace or become guests while they have pending work, also while Slack can't confirm it.
  */
 
 const t = useTestDemo({ speedup: 8, settings: { APPROVAL_TASKS: 'create,transfer,renew,restore' } });
@@ -20,12 +20,12 @@ afterEach(async () => {
   if (!(await rows('accounts')).some((row) => row.includes('"U0ALICE"'))) await link(t.workspace, t.alice);
 });
 
-/** The bot's cache of this person is outdated. */
-const forgotten = (id: string) => t.workspace.changePerson(id, PRESENT);
+/** Sends an event that clears the bot's cache of a person. */
+const clearCachedPerson = (id: string) => t.workspace.changePerson(id, PRESENT);
 
-/** A person changes, and Slack’s event is lost. */
-async function changedSilently(id: string, changes: PersonChanges): Promise<void> {
-  await forgotten(id);
+/** Changes a person; Slack's event is lost. */
+async function changeWithoutEvent(id: string, changes: PersonChanges): Promise<void> {
+  await clearCachedPerson(id);
   await t.workspace.changePerson(id, changes, false);
 }
 
@@ -46,30 +46,30 @@ async function sealedForAlice(): Promise<string[]> {
   return all.filter((row) => /"(sealed|sealed_input)": ?"/.test(row));
 }
 
-async function stopped(order: SeenOrder): Promise<void> {
-  const said = textOf(await order.ends('FAILED'));
-  expect(said).toContain('The requester is no longer a full member of this workspace, so nothing was sent.');
+async function expectStopped(order: SeenOrder): Promise<void> {
+  const reply = textOf(await order.ends('FAILED'));
+  expect(reply).toContain('The requester is no longer a full member of this workspace, so nothing was sent.');
   expect(requestsOf(t.service, order), 'requests to the service').toEqual([]);
 }
 
-const renewal = (name: string) => ask(t.workspace, t.alice, `/domain renew ${name}`);
-const told = (person: typeof t.alice, act: () => Promise<unknown>) => toldAfter(t.workspace, person, act);
+const requestRenewal = (name: string) => ask(t.workspace, t.alice, `/domain renew ${name}`);
+const reply = (person: typeof t.alice, act: () => Promise<unknown>) => toldAfter(t.workspace, person, act);
 
-describe('at Slack’s event', () => {
+describe('when Slack sends the event', () => {
   test.each<[what: string, changes: PersonChanges]>([
     ['is deactivated', { deleted: true }],
     ['becomes a guest of one channel', { is_ultra_restricted: true }],
-  ])('the request of a person is stopped who %s', async (_what, changes) => {
-    const order = await renewal('cafe.rest');
+  ])('the order of a person who %s is stopped', async (_what, changes) => {
+    const order = await requestRenewal('cafe.rest');
     await t.workspace.changePerson('U0ALICE', changes);
-    await stopped(order);
+    await expectStopped(order);
     expect(await sealedForAlice()).toEqual([]);
-    expect(await told(t.alice, () => t.alice.command('C0DOMAINS', '/domain renew cafe.rest'))).toContain(
+    expect(await reply(t.alice, () => t.alice.command('C0DOMAINS', '/domain renew cafe.rest'))).toContain(
       'Only members of this workspace',
     );
   });
 
-  test('everything sealed for them is gone before the event is acknowledged', async () => {
+  test('everything sealed for them is deleted before the event is acknowledged', async () => {
     const authcode = await ask(t.workspace, t.alice, '/domain authcode tavern.rest');
     await authcode.ends('SUCCEEDED');
     const transfer = await openForm(t.workspace, t.alice, '/domain transfer bistro.rest');
@@ -81,11 +81,11 @@ describe('at Slack’s event', () => {
       nameServers: 'ns1.dns.example\nns2.dns.example',
       auth: 'an auth code',
     });
-    await until('the transfer waits', async () => (await rows('orders')).some((row) => !before.has(row)));
+    await until('the transfer’s row', async () => (await rows('orders')).some((row) => !before.has(row)));
     const [, path] =
       /(\/calendar\/\S+\.ics)/.exec(await answerTo(t.workspace, t.alice, '/domain calendar')) ?? [];
     expect((await fetch(`${t.botUrl}${path}`)).status).toBe(200);
-    expect(await told(t.alice, () => t.alice.command('C0DOMAINS', '/domain delete mezze.rest'))).toMatch(
+    expect(await reply(t.alice, () => t.alice.command('C0DOMAINS', '/domain delete mezze.rest'))).toMatch(
       /Delete/,
     );
     expect(await sealedForAlice()).toHaveLength(4);
@@ -97,7 +97,7 @@ describe('at Slack’s event', () => {
     expect((await fetch(`${t.botUrl}${path}`)).status).toBe(404);
   });
 
-  test('their sessions end; a slow service delays nothing', async () => {
+  test('their sessions end, and a slow service doesn’t delay the acknowledgement', async () => {
     await linkTwoFactor(t.workspace, t.alice);
     await until('the session is open', () => t.service.sessions.count() === 1);
     t.service.faults.set({ kind: 'slow', delayMs: 4_000, match: { task: 'session.delete' } });
@@ -110,37 +110,37 @@ describe('at Slack’s event', () => {
     await until('the session has ended', () => t.service.sessions.count() === 0);
   });
 
-  test('two concurrent events do no harm', async () => {
-    const order = await renewal('cafe.rest');
+  test('concurrent events stop an order once', async () => {
+    const order = await requestRenewal('cafe.rest');
     const leave = () => t.workspace.changePerson('U0ALICE', { deleted: true });
     await Promise.all([leave(), leave(), leave()]);
-    await stopped(order);
+    await expectStopped(order);
     expect(await sealedForAlice()).toEqual([]);
-    expect(order.replies(), 'told once').toHaveLength(1);
+    expect(order.replies(), 'one reply').toHaveLength(1);
   });
 });
 
 describe('when the event is lost', () => {
-  test('the daily check wipes and stops the same', async () => {
-    const order = await renewal('cafe.rest');
-    await changedSilently('U0ALICE', { deleted: true });
+  test('the daily check stops their orders and deletes what is sealed for them', async () => {
+    const order = await requestRenewal('cafe.rest');
+    await changeWithoutEvent('U0ALICE', { deleted: true });
     await t.demo.moveTime(23 * 60 * 60_000);
     expect(order.state).toBe('PENDING');
     expect(await sealedForAlice()).not.toEqual([]);
     await t.demo.moveTime(2 * 60 * 60_000);
-    await stopped(order);
+    await expectStopped(order);
     expect(await sealedForAlice()).toEqual([]);
   });
 });
 
-describe('while Slack doesn’t return a person', () => {
-  test('nobody approves, denies or becomes an admin; requests still work, and so does everything when Slack is back', async () => {
-    await forgotten('U0ALICE');
+describe('while Slack can’t return a person', () => {
+  test('they can request orders, but not decide or use admin commands until Slack is back', async () => {
+    await clearCachedPerson('U0ALICE');
     t.workspace.faults.set(SLACK_SILENT);
-    const order = await renewal('cafe.rest');
-    await forgotten('U0BOB');
+    const order = await requestRenewal('cafe.rest');
+    await clearCachedPerson('U0BOB');
     for (const button of ['order_approve', 'order_deny']) {
-      expect(await told(t.bob, () => t.bob.click(order.card, button)), button).toContain(
+      expect(await reply(t.bob, () => t.bob.click(order.card, button)), button).toContain(
         'Slack can’t confirm right now that you’re still a member. Try again in a minute.',
       );
     }
@@ -154,9 +154,9 @@ describe('while Slack doesn’t return a person', () => {
     await order.ends('SUCCEEDED');
   });
 
-  test('a recently returned person isn’t read again, from the click to the request', async () => {
+  test('a cached person isn’t looked up again between the click and the request', async () => {
     await answerTo(t.workspace, t.bob, '/domain whoami');
-    const order = await renewal('cafe.rest');
+    const order = await requestRenewal('cafe.rest');
     const before = t.workspace.calls.length;
     await t.bob.click(order.card, 'order_approve');
     await order.ends('SUCCEEDED');

@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { answerTo, toldAfter, useTestDemo } from '../support/demo.ts';
 import { clickAs, ephemeral, linkApplication } from '../support/people.ts';
 
-/* The user data from a login. */
+/* The user data that the service returns at login. */
 
 const t = useTestDemo();
 
@@ -21,25 +21,25 @@ test('whoami shows the service’s data, without secrets, and when it was last c
   );
 });
 
-test('rights, profile and customer are loaded on demand, shown only to their owner, and not stored', async () => {
-  const shown = await ephemeral(t.workspace, t.alice, 'whoami', ({ text }) =>
+test('rights, profile and customer are loaded on demand, shown to their owner and not stored', async () => {
+  const whoami = await ephemeral(t.workspace, t.alice, 'whoami', ({ text }) =>
     text.includes('alice in context 4'),
   );
-  const told = await toldAfter(t.workspace, t.alice, () => t.alice.click(shown, 'whoami_details'));
-  expect(told).toMatch(/Acls (?:1 )?task: domain/i);
-  expect(told).toContain('Profile timezone: UTC');
-  expect(told).toContain('Customer name: Team Example');
+  const details = await toldAfter(t.workspace, t.alice, () => t.alice.click(whoami, 'whoami_details'));
+  expect(details).toMatch(/Acls (?:1 )?task: domain/i);
+  expect(details).toContain('Profile timezone: UTC');
+  expect(details).toContain('Customer name: Team Example');
   expect(t.service.requestsFor({ task: 'session.create' }).at(-1)?.query).toEqual({
     acl: ['true'],
     profile: ['true'],
     customer: ['true'],
     ctid: [expect.any(String)],
   });
-  expect(t.service.sessions.count(), 'it is logged out again').toBe(0);
+  expect(t.service.sessions.count(), 'open sessions').toBe(0);
   expect(await t.dump()).not.toContain('Team Example');
 
   const before = t.service.requests.length;
-  const value = JSON.stringify(shown.blocks).match(/"value":"([^"]+)"/)?.[1] ?? '';
+  const value = JSON.stringify(whoami.blocks).match(/"value":"([^"]+)"/)?.[1] ?? '';
   const refused = await toldAfter(t.workspace, t.bob, () =>
     clickAs(t.workspace, 'U0BOB', 'whoami_details', value),
   );

@@ -13,7 +13,7 @@ import { allPages, approveOn, asSeen, openLook, viewNow } from '../support/looki
 import { ask, orderAfter, requestsOf, SeenOrder } from '../support/orders.ts';
 import { clickAs, closed, ephemeral } from '../support/people.ts';
 
-/* Nobody approves what they couldn't see: if an order doesn't fit, it must be viewed first. */
+/* An order that doesn't fit on its card must be viewed in full before it can be approved. */
 
 const t = useTestDemo({
   settings: { APPROVAL_TASKS: 'renew,nameservers,redirect' },
@@ -22,18 +22,18 @@ const t = useTestDemo({
 
 afterEach(() => t.workspace.faults.clear());
 
-/** Rows that give each name its own nameservers. */
-function rowsOf(label: string, count: number): string[] {
+/** Creates names, and rows that give each its own nameservers. */
+function createRows(label: string, count: number): string[] {
   const rows = Array.from({ length: count }, (_, index) => `${label}-${index + 1}`);
   for (const row of rows) t.service.state.addDomain({ name: `${row}.rest`, context: 4 });
   return rows.map((row) => `${row}.rest,ns1.${row}.example ns2.${row}.example`);
 }
 
 /** Alice requests new nameservers for many names. */
-async function askForMany(label: string, count: number, channel = DOMAINS): Promise<SeenOrder> {
+async function requestBulkNameservers(label: string, count: number, channel = DOMAINS): Promise<SeenOrder> {
   const form = await openForm(t.workspace, t.alice, '/domain bulk nameservers', channel);
   const before = t.alice.ephemerals().length;
-  const file = t.alice.upload('names.csv', ['name,nameservers', ...rowsOf(label, count)].join('\n'));
+  const file = t.alice.upload('names.csv', ['name,nameservers', ...createRows(label, count)].join('\n'));
   closed(await t.alice.submit(form, { file: [file] }));
   const plan = await ephemeral(t.workspace, t.alice, 'the plan', (message) => {
     return t.alice.ephemerals().indexOf(message) >= before && buttonsOf(message).includes('order_confirm');
@@ -41,7 +41,7 @@ async function askForMany(label: string, count: number, channel = DOMAINS): Prom
   return orderAfter(t.workspace, () => t.alice.click(plan, 'order_confirm'), channel);
 }
 
-async function homeOf(person: Actor, shows: string): Promise<View> {
+async function openHome(person: Actor, shows: string): Promise<View> {
   await person.openHome();
   return t.workspace.waitFor(
     () => {
@@ -52,34 +52,34 @@ async function homeOf(person: Actor, shows: string): Promise<View> {
   );
 }
 
-/** The block of Home with an order's buttons. */
+/** The buttons of an order in Home. */
 function buttonsIn(view: View, order: SeenOrder): string[] {
   return buttonsOf({ blocks: view.blocks.filter(({ block_id: id }) => id === `home_${order.id}`) });
 }
 
-function copyOf(order: SeenOrder, channel: string): Promise<Message> {
+function waitForCopy(order: SeenOrder, channel: string): Promise<Message> {
   const copy = new SeenOrder(t.workspace, order.id, channel);
   return t.workspace.waitFor(() => copy.messages()[0], { what: `a copy of ${order.id} in ${channel}` });
 }
 
 /** The nameservers of each name, as the service received them. */
-function received(order: SeenOrder) {
+function receivedRequests(order: SeenOrder) {
   return requestsOf(t.service, order).map(({ path, body }) => ({ path, body }));
 }
 
-test('25 names in Home: approved not there, but in the view with every nameserver', async () => {
-  const order = await askForMany('home', 25);
+test('an order for 25 names can be approved only in the view with every nameserver', async () => {
+  const order = await requestBulkNameservers('home', 25);
   await t.hurry(order.becomes('PENDING'));
-  const home = await homeOf(t.bob, order.id);
+  const home = await openHome(t.bob, order.id);
   expect(buttonsIn(home, order)).toEqual(['order_look', 'order_deny']);
   expect(buttonsOf(order.card)).not.toContain('order_approve');
-  const look = await openLook(t.workspace, t.bob, home, order.id);
-  expect(textOf(look), 'what to look at first').toMatch(
+  const view = await openLook(t.workspace, t.bob, home, order.id);
+  expect(textOf(view), 'names to check first').toMatch(
     /Check these names first.*25 names.*not on the watch list/s,
   );
-  const shown = (await allPages(t.workspace, t.bob, look)).map(asSeen).join('\n');
+  const pages = (await allPages(t.workspace, t.bob, view)).map(asSeen).join('\n');
   for (let n = 1; n <= 25; n += 1) {
-    const row = shown.slice(shown.indexOf(`${n}. home-${n}.rest`));
+    const row = pages.slice(pages.indexOf(`${n}. home-${n}.rest`));
     expect(row).toMatch(
       new RegExp(
         `^${n}\\. home-${n}\\.rest\\*\\n\\*Nameservers\\*: ns1\\.home-${n}\\.example\\nns2\\.home-${n}\\.example\\n`,
@@ -87,104 +87,104 @@ test('25 names in Home: approved not there, but in the view with every nameserve
     );
     expect(row).toContain(`PUT /domain/home-${n}.rest · ${order.id}.${n}`);
   }
-  await t.bob.click(viewNow(t.bob, look), 'order_approve');
+  await t.bob.click(viewNow(t.bob, view), 'order_approve');
   await t.hurry(order.ends('SUCCEEDED'));
-  expect(received(order)).toHaveLength(25);
-  for (const { path, body } of received(order)) {
+  expect(receivedRequests(order)).toHaveLength(25);
+  for (const { path, body } of receivedRequests(order)) {
     const [, label = ''] = /\/(home-\d+)\.rest$/.exec(path) ?? [];
     expect(body).toEqual({
       nameServers: [{ name: `ns1.${label}.example` }, { name: `ns2.${label}.example` }],
     });
   }
-  await t.workspace.waitFor(() => (textOf(viewNow(t.bob, look)).includes('Approved') ? true : undefined), {
-    what: 'the view to say so',
+  await t.workspace.waitFor(() => (textOf(viewNow(t.bob, view)).includes('Approved') ? true : undefined), {
+    what: 'the view to show the approval',
   });
 });
 
-test('a redirect target of 2,000 characters is shown and sent to its last character', async () => {
+test('a redirect target of 2,000 characters is shown and sent in full', async () => {
   const start = 'https://cafe.example/menu?a=1&b=_2_&c=*3*&';
   const target = `${start}${'d=4&'.repeat(500)}`.slice(0, 1_995).concat('tail!');
   const form = await openForm(t.workspace, t.alice, '/domain redirect www.cafe.rest');
   const order = await orderAfter(t.workspace, () => t.alice.submit(form, { target }));
   expect(buttonsOf(order.card)).not.toContain('order_approve');
-  const home = await homeOf(t.bob, order.id);
+  const home = await openHome(t.bob, order.id);
   expect(buttonsIn(home, order)).toEqual(['order_look', 'order_deny']);
-  const look = await openLook(t.workspace, t.bob, home, order.id);
-  expect(asSeen(textOf(look)).replaceAll('\n', '')).toContain(target);
-  await t.bob.click(look, 'order_approve');
+  const view = await openLook(t.workspace, t.bob, home, order.id);
+  expect(asSeen(textOf(view)).replaceAll('\n', '')).toContain(target);
+  await t.bob.click(view, 'order_approve');
   await order.ends('SUCCEEDED');
   expect(requestsOf(t.service, order)).toMatchObject([{ body: { target } }]);
 });
 
-test('a private bulk order: an approver sees every row before the approval counts', async () => {
-  const order = await askForMany('private', 30, 'D0ALICE');
-  const copy = await copyOf(order, 'D0BOB');
+test('an approver of a private bulk order must see every row before the approval counts', async () => {
+  const order = await requestBulkNameservers('private', 30, 'D0ALICE');
+  const copy = await waitForCopy(order, 'D0BOB');
   expect(buttonsOf(copy)).not.toContain('order_approve');
   expect(buttonsOf(copy)).toContain('order_look');
-  const look = await actUntilOpened(t.workspace, t.bob, () => approveOn(t.workspace, t.bob, copy));
-  expect(textOf(look)).toContain('nothing changed');
+  const view = await actUntilOpened(t.workspace, t.bob, () => approveOn(t.workspace, t.bob, copy));
+  expect(textOf(view)).toContain('nothing changed');
   expect(t.service.requests.filter(({ ctid }) => ctid?.startsWith(order.id))).toEqual([]);
   expect(order.state).toBe('PENDING');
-  const shown = (await allPages(t.workspace, t.bob, look)).join('\n');
+  const shown = (await allPages(t.workspace, t.bob, view)).join('\n');
   for (let n = 1; n <= 30; n += 1) expect(shown).toContain(`ns2.private-${n}.example`);
-  t.bob.close(look);
+  t.bob.close(view);
   await approveOn(t.workspace, t.bob, copy);
   await t.hurry(order.ends('SUCCEEDED'));
 });
 
-test('in a channel the file in the thread has every row, once Slack has accepted it', async () => {
-  const order = await askForMany('file', 2);
+test('a bulk order can be approved on its card, unless Slack refuses its file of rows', async () => {
+  const order = await requestBulkNameservers('file', 2);
   await approveOn(t.workspace, t.bob, order.card);
   await t.hurry(order.ends('SUCCEEDED'));
 
   t.workspace.faults.set({ method: 'files.getUploadURLExternal', kind: 'error', code: 'access_denied' });
-  const refused = await askForMany('refused', 2);
+  const refused = await requestBulkNameservers('refused', 2);
   await t.workspace.waitFor(
     () =>
       t.workspace
         .messages(DOMAINS)
         .find(({ thread_ts: thread, text }) => thread === refused.card.ts && text.includes('can’t share')),
-    { what: 'to hear that the file is not shared' },
+    { what: 'the reply that the file can’t be shared' },
   );
-  const look = await actUntilOpened(t.workspace, t.bob, () => approveOn(t.workspace, t.bob, refused.card));
+  const view = await actUntilOpened(t.workspace, t.bob, () => approveOn(t.workspace, t.bob, refused.card));
   expect(refused.state).toBe('PENDING');
-  await t.bob.click(look, 'order_approve');
+  await t.bob.click(view, 'order_approve');
   await t.hurry(refused.ends('SUCCEEDED'));
 });
 
-test('many rows are viewed page by page, back and forth', async () => {
-  const order = await askForMany('page', 110);
-  const look = await openLook(t.workspace, t.bob, order.card);
-  expect(JSON.parse(look.private_metadata)).toEqual({ channelId: DOMAINS, subject: order.id, page: 1 });
-  const pages = await allPages(t.workspace, t.bob, look);
+test('many rows are shown in pages, which can be turned both ways', async () => {
+  const order = await requestBulkNameservers('page', 110);
+  const view = await openLook(t.workspace, t.bob, order.card);
+  expect(JSON.parse(view.private_metadata)).toEqual({ channelId: DOMAINS, subject: order.id, page: 1 });
+  const pages = await allPages(t.workspace, t.bob, view);
   expect(pages.length).toBeGreaterThan(1);
-  await t.bob.click(viewNow(t.bob, look), 'order_look_previous');
-  await t.workspace.waitFor(() => (textOf(viewNow(t.bob, look)) === pages.at(-2) ? true : undefined), {
-    what: 'the page before',
+  await t.bob.click(viewNow(t.bob, view), 'order_look_previous');
+  await t.workspace.waitFor(() => (textOf(viewNow(t.bob, view)) === pages.at(-2) ? true : undefined), {
+    what: 'the previous page',
   });
   const deny = await actUntilOpened(t.workspace, t.bob, () =>
-    t.bob.click(viewNow(t.bob, look), 'order_deny'),
+    t.bob.click(viewNow(t.bob, view), 'order_deny'),
   );
   closed(await t.bob.submit(deny, { reason: 'not these' }));
   await order.ends('DENIED');
   expect(
     t.bob.openedViews().map(({ id }) => id),
-    'what it was pressed in is closed too',
-  ).not.toContain(look.id);
+    'the view that was clicked is closed',
+  ).not.toContain(view.id);
 });
 
-test('everyone who sees an order can view it, and only approvers decide there', async () => {
+test('everyone who can see an order can view it, but only approvers get buttons there', async () => {
   const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest 2 -- client paid');
   expect(buttonsOf(order.card)).toEqual(
     expect.arrayContaining(['order_approve', 'order_deny', 'order_look', 'order_ask', 'order_cancel']),
   );
   const own = await openLook(t.workspace, t.alice, order.card);
   expect(buttonsOf(own)).toEqual([]);
-  const said = asSeen(textOf(own));
-  expect(said).toContain('*Account*: alice (password)\n*Context*: 4');
-  expect(said).toContain(`*Service*: ${t.service.jsonUrl}, JSON interface`);
-  expect(said).toContain(`*1. cafe.rest*\n*Period*: 2 years\nPOST /domain/cafe.rest/_renew · ${order.id}`);
-  expect(said, 'what explains it').toMatch(/Price\W+unknown.*History/s);
+  const details = asSeen(textOf(own));
+  expect(details).toContain('*Account*: alice (password)\n*Context*: 4');
+  expect(details).toContain(`*Service*: ${t.service.jsonUrl}, JSON interface`);
+  expect(details).toContain(`*1. cafe.rest*\n*Period*: 2 years\nPOST /domain/cafe.rest/_renew · ${order.id}`);
+  expect(details, 'the context of the order').toMatch(/Price\W+unknown.*History/s);
   await answerTo(t.workspace, t.alice, `/domain order ${order.id}`);
   const alone = t.alice.ephemerals().at(-1);
   expect(alone && buttonsOf(alone)).toContain('order_look');
@@ -193,7 +193,7 @@ test('everyone who sees an order can view it, and only approvers decide there', 
   expect(buttonsOf(order.card)).toContain('order_look');
 });
 
-test('nobody else can view a private order', async () => {
+test('people who can’t see a private order can’t open its view', async () => {
   const order = await orderAfter(
     t.workspace,
     () => t.bob.command('D0BOB', '/domain renew bistro.rest'),

@@ -9,7 +9,7 @@ import { orderOf } from '../support/orders.ts';
 import { DELEGATION, fieldsOf, linkTwoFactor } from '../support/people.ts';
 import fc from '../support/properties.ts';
 
-/* Any typed text gets a useful answer, and nothing is ordered. */
+/* Any typed text gets a helpful reply, and nothing is ordered. */
 
 const SEED = Number(process.env['SEED'] ?? 20_260_101);
 const LINES = 250;
@@ -38,8 +38,8 @@ const MALFORMED: readonly string[] = [
   ],
 ];
 
-/** Nothing in it, however it is split, is a valid name. */
-function holdsNoName(text: string): boolean {
+/** No part of the text is a valid name. */
+function hasNoName(text: string): boolean {
   return text.split(/[\s,;\u00a0]+/).every((part) => {
     const parsed = parseDomainName(part);
     return !parsed.ok || checkName(parsed.value).length > 0;
@@ -48,17 +48,17 @@ function holdsNoName(text: string): boolean {
 
 const malformed = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom(...MALFORMED) },
-  { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 60 }).filter(holdsNoName) },
+  { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 60 }).filter(hasNoName) },
 );
 
-/** Messages of libraries and of careless programs. */
-const NOT_FOR_PEOPLE =
+/** Texts of libraries and bugs, which people shouldn't see. */
+const TECHNICAL_TEXT =
   /Invalid input|[Ee]xpected |received |\bundefined\b|\bNaN\b(?!\.rest)|\[object |Something went wrong|Too many commands|database does not answer|Error:|at .*\.ts/;
 
-function expectHuman(said: string, of: string): void {
+function expectReadable(reply: string, of: string): void {
   const quoted = /[“`][^”`]*[”`]/g;
-  expect(said.trim(), `the answer to ${of}`).not.toBe('');
-  expect(said.replace(quoted, ''), `the answer to ${of}`).not.toMatch(NOT_FOR_PEOPLE);
+  expect(reply.trim(), `the reply to ${of}`).not.toBe('');
+  expect(reply.replace(quoted, ''), `the reply to ${of}`).not.toMatch(TECHNICAL_TEXT);
 }
 
 async function expectNothingOrdered(): Promise<void> {
@@ -71,22 +71,25 @@ async function expectNothingOrdered(): Promise<void> {
   expect([...tasks].filter((task) => task !== null && !/^(session|prereg|rdap)\./.test(task))).toEqual([]);
 }
 
-const tried = [...COMMANDS.keys()].filter((name) => name !== 'unlink');
+const COMMAND_NAMES = [...COMMANDS.keys()].filter((name) => name !== 'unlink');
 
-test(`${LINES} malformed lines are answered (SEED=${SEED})`, { timeout: 60_000 }, async () => {
+test(`${LINES} malformed commands get a helpful reply (SEED=${SEED})`, { timeout: 60_000 }, async () => {
   const line = fc
     .tuple(
-      fc.oneof({ weight: 12, arbitrary: fc.constantFrom(...tried) }, { weight: 1, arbitrary: malformed }),
+      fc.oneof(
+        { weight: 12, arbitrary: fc.constantFrom(...COMMAND_NAMES) },
+        { weight: 1, arbitrary: malformed },
+      ),
       fc.array(malformed, { maxLength: 4 }),
       fc.option(malformed, { nil: undefined }),
     )
     .map(([name, words, reason]) =>
       [name, ...words, ...(reason === undefined ? [] : ['--', reason])].join(' '),
     )
-    .filter((text) => !text.trim().startsWith('unlink') && holdsNoName(text));
+    .filter((text) => !text.trim().startsWith('unlink') && hasNoName(text));
   const lines = fc.sample(line, { seed: SEED, numRuns: LINES });
   const answer = async (person: Actor, mine: readonly string[]) => {
-    for (const text of mine) expectHuman(await answerTo(person, text), JSON.stringify(text).slice(0, 200));
+    for (const text of mine) expectReadable(await answerTo(person, text), JSON.stringify(text).slice(0, 200));
   };
   await Promise.all(
     ['U0ALICE', 'U0CAROL'].map((id, index) =>
@@ -99,7 +102,7 @@ test(`${LINES} malformed lines are answered (SEED=${SEED})`, { timeout: 60_000 }
   await expectNothingOrdered();
 });
 
-/** `cafe.rest` as written by phones, Macs, Slack itself and hurried people. */
+/** `cafe.rest` as written by phones, Macs, Slack and people in a hurry. */
 const SPELLINGS: readonly string[] = [
   ...['CAFE.REST', 'Cafe.Rest', 'cafe.rest.', '  cafe.rest  ', '\u00a0cafe.rest', '\tcafe.rest'],
   ...[
@@ -114,31 +117,31 @@ const SPELLINGS: readonly string[] = [
   ...['<http://cafe.rest|cafe.rest>', '<http://CAFE.rest|CAFE.rest>', '“<http://cafe.rest|cafe.rest>”'],
 ];
 
-test('every spelling of a name is understood', async () => {
+test('every spelling of a name gets the same reply', async () => {
   const answer = async (line: string) => (await answerTo(t.alice, line)).replace(/<!date\^[^>]*>/g, '');
   const expected = await answer('name cafe.rest');
   for (const spelling of SPELLINGS)
     expect(await answer(`name ${spelling}`), JSON.stringify(spelling)).toBe(expected);
 });
 
-/** The answer to a command, or the form that opens. */
+/** Sends a command. @returns the reply, or the title of the form that opens */
 async function answerTo(person: Actor, text: string): Promise<string> {
-  const told = person.ephemerals().length;
+  const before = person.ephemerals().length;
   await person.command(DOMAINS, `/domain ${text}`);
   return t.workspace.waitFor(
     () => {
-      const message = person.ephemerals()[told];
+      const message = person.ephemerals()[before];
       if (message !== undefined) return textOf({ blocks: message.blocks });
       const view = person.openedViews().at(-1);
       if (view === undefined) return undefined;
       void person.close(view);
       return view.title?.text ?? '';
     },
-    { what: `an answer to ${JSON.stringify(text).slice(0, 200)}` },
+    { what: `a reply to ${JSON.stringify(text).slice(0, 200)}` },
   );
 }
 
-/** A form, and a field that accepts no malformed text, so that it can never become an order. */
+/** Forms, each with a field that never accepts malformed text, so that no order can result. */
 const SUBMITTED: readonly { readonly open: string; readonly never: string; readonly person: string }[] = [
   { open: 'create', never: 'name', person: 'U0ALICE' },
   { open: 'transfer', never: 'name', person: 'U0ALICE' },
@@ -154,7 +157,7 @@ const SUBMITTED: readonly { readonly open: string; readonly never: string; reado
   { open: 'user', never: 'defaultEmail', person: 'U0CAROL' },
 ];
 
-test(`${FORMS} malformed forms are answered at their fields (SEED=${SEED})`, {
+test(`${FORMS} malformed forms show errors at their fields (SEED=${SEED})`, {
   timeout: 60_000,
 }, async () => {
   const each = Math.ceil(FORMS / SUBMITTED.length);
@@ -175,13 +178,13 @@ test(`${FORMS} malformed forms are answered at their fields (SEED=${SEED})`, {
     const samples = fc.sample(filled, { seed: SEED, numRuns: each });
     await Promise.all(
       samples.map(async (values) => {
-        const said = await submitForged(person, view, values);
+        const errors = await submitForged(person, view, values);
         const what = `form ${open} with ${JSON.stringify(values).slice(0, 300)}`;
-        for (const [field, text] of Object.entries(said)) {
-          expect(fields, `the place of an error in ${what}`).toContain(field);
-          expectHuman(text, what);
+        for (const [field, text] of Object.entries(errors)) {
+          expect(fields, `the field of an error in ${what}`).toContain(field);
+          expectReadable(text, what);
         }
-        expect(Object.keys(said), `errors of ${what}`).not.toEqual([]);
+        expect(Object.keys(errors), `errors of ${what}`).not.toEqual([]);
       }),
     );
     await actor.close(view);
@@ -189,7 +192,7 @@ test(`${FORMS} malformed forms are answered at their fields (SEED=${SEED})`, {
   await expectNothingOrdered();
 });
 
-const RIGHT: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+const VALID: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   create: { name: 'fresh.rest', ...DELEGATION },
   transfer: { name: 'bistro.rest', auth: 'a-code', ...DELEGATION },
   renew: { names: 'cafe.rest', period: '2' },
@@ -200,7 +203,7 @@ const RIGHT: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 };
 
 /** Values that are almost valid, or that a careless program would accept. */
-const WRONG: readonly (readonly [form: string, field: string, values: readonly string[]])[] = [
+const INVALID: readonly (readonly [form: string, field: string, values: readonly string[]])[] = [
   [
     'create',
     'ownerc',
@@ -242,15 +245,15 @@ const WRONG: readonly (readonly [form: string, field: string, values: readonly s
   ['user', 'password', ['pass\u0000word', 'x'.repeat(1_001)]],
 ];
 
-test.each(WRONG)(
-  '%s: one invalid %s in an otherwise valid form is reported there',
+test.each(INVALID)(
+  'a %s form with one invalid field, %s, shows the error there',
   async (name, field, values) => {
     const view = await openForm(t.workspace, t.alice, `/domain ${name}`);
     for (const value of values) {
-      const said = await submitForged('U0ALICE', view, { ...RIGHT[name], [field]: value });
+      const errors = await submitForged('U0ALICE', view, { ...VALID[name], [field]: value });
       const what = `${name} with ${field} ${JSON.stringify(value).slice(0, 60)}`;
-      expect(Object.keys(said), what).toEqual([field]);
-      expectHuman(Object.values(said).join(' '), what);
+      expect(Object.keys(errors), what).toEqual([field]);
+      expectReadable(Object.values(errors).join(' '), what);
     }
     await t.alice.close(view);
     await expectNothingOrdered();

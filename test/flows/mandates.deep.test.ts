@@ -14,7 +14,7 @@ import {
 import { chargesFor, orderAfter, orderOf, type SeenOrder } from '../support/orders.ts';
 import { closed, fieldsOf } from '../support/people.ts';
 
-/* A mandate from its form to its end, as people see it. One demo, whose clock advances. */
+/* A mandate from its form to its end. The tests share one clock. */
 
 const REMINDERS = 'C0EXPIRY';
 const DAY_MS = 86_400_000;
@@ -37,7 +37,7 @@ beforeAll(async () => {
   );
 });
 
-async function watched(name: string, days: number): Promise<void> {
+async function addName(name: string, days: number): Promise<void> {
   const noon = new Date(t.service.clock.registry() + days * DAY_MS).setUTCHours(12, 0, 0, 0);
   t.service.state.addDomain({ name, context: 4, expires: noon, nameServers: [...SERVERS] });
   const { sandbox } = t.demo.dns;
@@ -52,19 +52,19 @@ async function watched(name: string, days: number): Promise<void> {
 const dayAhead = (days: number) =>
   new Date(t.service.clock.registry() + days * DAY_MS).toISOString().slice(0, 10);
 
-/** The mandate that has renewed two names. */
-let renewedBy = '';
+/** The id of the mandate that renewed two names. */
+let mandateId = '';
 
-const homeOf = (person: Actor) => {
+const homeText = (person: Actor) => {
   const view = person.homeView();
   return view === undefined ? '' : textOf(view);
 };
-async function homeShows(person: Actor, ...texts: readonly string[]): Promise<void> {
+async function waitForHome(person: Actor, ...texts: readonly string[]): Promise<void> {
   await person.openHome();
-  await until(`Home shows ${texts.join(', ')}`, () => texts.every((text) => homeOf(person).includes(text)));
+  await until(`Home shows ${texts.join(', ')}`, () => texts.every((text) => homeText(person).includes(text)));
 }
 
-async function form(): Promise<View> {
+async function openMandateForm(): Promise<View> {
   await answerTo(t.workspace, t.alice, '/domain mandates');
   const shown = t.alice.ephemerals().at(-1);
   if (shown === undefined) throw new Error('the mandates were not shown');
@@ -80,8 +80,8 @@ const TERMS = {
   account: 'mine',
 };
 
-async function asked(terms: Record<string, string>): Promise<SeenOrder> {
-  const view = await form();
+async function requestMandate(terms: Record<string, string>): Promise<SeenOrder> {
+  const view = await openMandateForm();
   return orderAfter(t.workspace, async () => closed(await t.alice.submit(view, terms)), DOMAINS);
 }
 
@@ -90,15 +90,15 @@ const dayMessages = () =>
     .messages(REMINDERS)
     .filter((message) => /Mandates will renew|can’t renew .* approval/.test(textOf(message)));
 
-/** The message of the latest day with a name. */
-async function dayOf(name: string): Promise<Message> {
+/** The latest daily message with a name. */
+async function waitForDayMessage(name: string): Promise<Message> {
   return t.workspace.waitFor(() => dayMessages().findLast((message) => textOf(message).includes(name)), {
-    what: `a message that tells of ${name}`,
+    what: `a daily message with ${name}`,
   });
 }
 
 /** The latest digest with a name. */
-async function digestWith(name: string): Promise<Message> {
+async function waitForDigest(name: string): Promise<Message> {
   const isDigest = ({ blocks }: Message) => blocks.some(({ block_id: id }) => id === 'due_0');
   return t.workspace.waitFor(
     () =>
@@ -111,8 +111,8 @@ async function digestWith(name: string): Promise<Message> {
 
 describe('the form', () => {
   test('shows errors at its fields', async () => {
-    await watched('first.rest', 200);
-    const view = await form();
+    await addName('first.rest', 200);
+    const view = await openMandateForm();
     expect(view.callback_id).toBe('mandate');
     expect(fieldsOf(view)).toEqual([
       'mandate_names',
@@ -151,14 +151,12 @@ describe('the form', () => {
 });
 
 describe('a mandate', () => {
-  test('of a whole zone fits on a phone, and all covered names are one click away', async () => {
+  test('for a whole zone has a short card, and lists all covered names in its details', async () => {
     const names = ['a', 'b', 'c', 'd', 'e'].map((letter) => `booth-${letter}.rest`);
-    for (const name of names) await watched(name, 200);
-    const order = await asked({ ...TERMS, mandate_names: '*.rest', until: dayAhead(300) });
+    for (const name of names) await addName(name, 200);
+    const order = await requestMandate({ ...TERMS, mandate_names: '*.rest', until: dayAhead(300) });
     expect(order.card.text).toMatch(/^Mandate to renew \*\.rest: waiting for approval$/);
-    expect(textOf(order.card)).toMatch(
-      /Per: calendar year · Until: \d+ \w+ \d{4} · Renews: 10 days early/,
-    );
+    expect(textOf(order.card)).toMatch(/Per: calendar year · Until: \d+ \w+ \d{4} · Renews: 10 days early/);
     expect(textOf(order.card)).toMatch(/Covers \d+ names · about €\S+ a year/);
     const look = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(order.card, 'order_look'));
     for (const name of names) expect(textOf(look)).toContain(name);
@@ -166,12 +164,12 @@ describe('a mandate', () => {
     await order.becomes('CANCELLED');
   });
 
-  test('is decided by another person on a card with its names, limits, stop and end', async () => {
-    for (const name of ['a', 'b', 'c', 'd']) await watched(`guest-${name}.rest`, name === 'd' ? 60 : 12);
-    const order = await asked({
+  test('is approved by another person, renews names within its limits, and can be ended', async () => {
+    for (const name of ['a', 'b', 'c', 'd']) await addName(`guest-${name}.rest`, name === 'd' ? 60 : 12);
+    const order = await requestMandate({
       ...TERMS,
       mandate_names: 'guest-a.rest guest-b.rest guest-c.rest guest-d.rest',
-      // Enough for all four, whether or not a new year begins before the last of them.
+      // Enough for all four, even if a new year begins in between.
       max_total: '72.00',
       until: dayAhead(300),
     });
@@ -186,24 +184,24 @@ describe('a mandate', () => {
     await t.bob.click(order.card, 'order_approve');
     await order.becomes('SUCCEEDED');
     await t.workspace.waitFor(() => order.replies().find((reply) => textOf(reply).includes('in force')), {
-      what: 'a reply that it is in force',
+      what: 'a reply that the mandate is in force',
     });
     expect(textOf(order.card)).toMatch(
       /In force until \d+ \w+ \d{4}\* · requested by <@U0ALICE>, approved by/,
     );
     for (const person of [t.alice, t.bob])
-      await homeShows(
+      await waitForHome(
         person,
         'At most €18.00 per name and year',
         `\`${order.id}\``,
         'Mandates you requested or approved',
       );
     await t.carol.openHome();
-    await until('Home is there', () => t.carol.homeView() !== undefined);
-    expect(homeOf(t.carol), 'who neither asked for it nor gave it').not.toContain(order.id);
+    await until('Carol’s Home', () => t.carol.homeView() !== undefined);
+    expect(homeText(t.carol), 'Home of another person').not.toContain(order.id);
 
     await t.demo.moveTime(3 * DAY_MS);
-    const day = await dayOf('guest-a.rest');
+    const day = await waitForDayMessage('guest-a.rest');
     expect(textOf(day)).toMatch(/Mandates will renew 3 names starting tomorrow/);
     expect(textOf(day)).toMatch(
       /\*guest-a\.rest\* · expires .* · a mandate renews it on \d+ \w+ \d+, about €18\.00, unless it’s stopped/,
@@ -214,9 +212,9 @@ describe('a mandate', () => {
       t.workspace
         .messages(REMINDERS)
         .filter((message) => message.metadata?.event_payload['mandate'] === order.id);
-    await until('the cards of its orders in the day’s thread', async () => orders().length >= 3);
+    await until('the cards of the mandate’s orders in the day’s thread', async () => orders().length >= 3);
     expect(orders().every(({ thread_ts }) => thread_ts === day.ts)).toBe(true);
-    const digest = await digestWith('guest-a.rest');
+    const digest = await waitForDigest('guest-a.rest');
     expect(textOf(digest)).toMatch(
       /\*guest-a\.rest\* · \d+ days · a mandate renews it on \d+ \w+, about €18\.00\n/,
     );
@@ -226,10 +224,10 @@ describe('a mandate', () => {
       /\*guest-b\.rest\* · \d+ days · a mandate renews it on/,
     );
 
-    // One is stopped by an approver, the others are sent a day later.
+    // An approver stops one order; the others are sent a day later.
     await t.bob.click(day, 'order_stop', { value: String(orders()[0]?.metadata?.event_payload['order_id']) });
     await t.demo.moveTime(2 * DAY_MS);
-    // Names without a registry lookup are checked again a little later.
+    // Names whose registry lookup is pending are retried a little later.
     await t.demo.moveTime(DAY_MS / 24);
     const charged = () =>
       ['guest-a.rest', 'guest-b.rest', 'guest-c.rest'].map((name) => chargesFor(t.service, name));
@@ -238,7 +236,7 @@ describe('a mandate', () => {
       async () => charged().reduce((sum, each) => sum + each) === 2,
     );
     expect(charged().sort()).toEqual([0, 1, 1]);
-    renewedBy = order.id;
+    mandateId = order.id;
 
     const overview = await answerTo(t.workspace, t.alice, '/domain mandates');
     expect(overview).toMatch(/€36\.00 spent, €0\.00 reserved, \*€36\.00 left/);
@@ -246,10 +244,10 @@ describe('a mandate', () => {
     const spent = await answerTo(t.workspace, t.alice, '/domain spend');
     expect(spent).toContain('By mandate');
     expect(spent).toContain(order.id);
-    const shownOrder = await answerTo(t.workspace, t.alice, `/domain order ${order.id}`);
-    expect(shownOrder).toContain('Mandate to renew');
-    expect(shownOrder).toMatch(/: in force/);
-    expect(shownOrder).not.toMatch(/\bdone\b|ended/);
+    const orderText = await answerTo(t.workspace, t.alice, `/domain order ${order.id}`);
+    expect(orderText).toContain('Mandate to renew');
+    expect(orderText).toMatch(/: in force/);
+    expect(orderText).not.toMatch(/\bdone\b|ended/);
     expect(await answerTo(t.workspace, t.alice, '/domain name guest-d.rest')).toContain(
       `A mandate (\`${order.id}\`) renews it 10 days before expiry for at most €18.00`,
     );
@@ -267,40 +265,38 @@ describe('a mandate', () => {
     ).toContain(`You ended the mandate \`${order.id}\` and stopped its unsent orders.`);
     await t.workspace.waitFor(
       () => order.replies().find((reply) => textOf(reply).includes('ended the mandate')),
-      {
-        what: 'a reply that the mandate has ended',
-      },
+      { what: 'a reply that the mandate has ended' },
     );
     expect(await answerTo(t.workspace, t.alice, '/domain mandates')).toContain('No mandate is in force');
     await t.bob.openHome();
-    await until('Home does not show what has ended', () => !homeOf(t.bob).includes(order.id));
+    await until('no ended mandate in Home', () => !homeText(t.bob).includes(order.id));
   }, 60_000);
 });
 
-test('one that was asked for in private is shown to who asked and to approvers, and to others that it is there', async () => {
-  await watched('secret.rest', 100);
-  const told = t.bob.ephemerals().length;
+test('people who can’t see a private mandate see only that it exists', async () => {
+  await addName('secret.rest', 100);
+  const before = t.bob.ephemerals().length;
   await t.bob.command('D0BOB', '/domain mandates');
-  const shown = await t.workspace.waitFor(() => t.bob.ephemerals()[told], { what: 'the mandates' });
+  const shown = await t.workspace.waitFor(() => t.bob.ephemerals()[before], { what: 'the mandates' });
   const view = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(shown, 'mandate_add'));
   const terms = { ...TERMS, mandate_names: 'secret.rest', max_total: '55.55', until: dayAhead(300) };
   const order = await orderAfter(t.workspace, async () => closed(await t.bob.submit(view, terms)), 'D0BOB');
-  const listed = (person: Actor) => answerTo(t.workspace, person, '/domain mandates');
-  expect(await listed(t.carol)).toContain(`Waiting for approval: \`${order.id}\``);
-  expect(await listed(t.alice)).not.toContain(order.id);
+  const listMandates = (person: Actor) => answerTo(t.workspace, person, '/domain mandates');
+  expect(await listMandates(t.carol)).toContain(`Waiting for approval: \`${order.id}\``);
+  expect(await listMandates(t.alice)).not.toContain(order.id);
   const copy = await t.workspace.waitFor(
     () => t.workspace.messages('D0CAROL').find((message) => orderOf(message)?.id === order.id),
     { what: 'the card for an approver' },
   );
   await t.carol.click(copy, 'order_approve');
   await order.becomes('SUCCEEDED');
-  for (const person of [t.bob, t.carol, t.ada]) expect(await listed(person)).toContain('secret.rest');
-  expect(await listed(t.alice)).toMatch(/mandates? in force/);
-  expect(await listed(t.alice)).toContain('You can’t see 1 private mandate.');
-  expect(await listed(t.alice)).not.toContain('secret');
-  const named = (person: Actor) => answerTo(t.workspace, person, '/domain name secret.rest');
-  for (const person of [t.bob, t.carol, t.ada]) expect(await named(person)).toContain(order.id);
-  const shownToAlice: string[] = [];
+  for (const person of [t.bob, t.carol, t.ada]) expect(await listMandates(person)).toContain('secret.rest');
+  expect(await listMandates(t.alice)).toMatch(/mandates? in force/);
+  expect(await listMandates(t.alice)).toContain('You can’t see 1 private mandate.');
+  expect(await listMandates(t.alice)).not.toContain('secret');
+  const showName = (person: Actor) => answerTo(t.workspace, person, '/domain name secret.rest');
+  for (const person of [t.bob, t.carol, t.ada]) expect(await showName(person)).toContain(order.id);
+  const aliceReplies: string[] = [];
   for (const line of [
     'name secret.rest',
     'expiring 300',
@@ -310,26 +306,28 @@ test('one that was asked for in private is shown to who asked and to approvers, 
     'spend',
     'mandates',
   ])
-    shownToAlice.push(await answerTo(t.workspace, t.alice, `/domain ${line}`));
-  expect(shownToAlice[0]).toContain('A private mandate renews it.');
+    aliceReplies.push(await answerTo(t.workspace, t.alice, `/domain ${line}`));
+  expect(aliceReplies[0]).toContain('A private mandate renews it.');
   await t.alice.openHome();
-  const everything = [...shownToAlice, homeOf(t.alice), ...t.workspace.messages(REMINDERS).map(textOf)].join(
-    '\n',
-  );
-  expect(everything).not.toContain(order.id);
-  expect(everything).not.toContain('55.55');
+  const visibleToAlice = [
+    ...aliceReplies,
+    homeText(t.alice),
+    ...t.workspace.messages(REMINDERS).map(textOf),
+  ].join('\n');
+  expect(visibleToAlice).not.toContain(order.id);
+  expect(visibleToAlice).not.toContain('55.55');
 }, 60_000);
 
-test('the monthly report shows the mandates’ renewals', async () => {
+test('the monthly reports have the mandate’s renewals', async () => {
   // Two renewals around midnight may be in different months.
-  const reported = () => {
+  const reportedRenewals = () => {
     const reports = t.workspace.messages(REMINDERS).map(textOf).join('\n');
     const found = reports.matchAll(/through mandate `(\w+)`: about €(\d+)\.00, for (\d+) name/g);
-    const own = [...found].filter(([, mandate]) => mandate === renewedBy);
+    const own = [...found].filter(([, mandate]) => mandate === mandateId);
     return own.map(([, , euros, names]) => ({ euros: Number(euros), names: Number(names) }));
   };
-  const names = () => reported().reduce((sum, each) => sum + each.names, 0);
+  const names = () => reportedRenewals().reduce((sum, each) => sum + each.names, 0);
   for (let moves = 0; moves < 25 && names() < 2; moves += 1) await t.demo.moveTime(3 * DAY_MS);
-  await until('the reports tell of two names', () => names() === 2);
-  for (const each of reported()) expect(each.euros).toBe(18 * each.names);
+  await until('two names in the reports', () => names() === 2);
+  for (const each of reportedRenewals()) expect(each.euros).toBe(18 * each.names);
 }, 60_000);

@@ -16,12 +16,11 @@ import { approveWhereItStands, detailsOf } from '../support/looking.ts';
 import { orderAfter, orderOf, requestsOf, type SeenOrder } from '../support/orders.ts';
 import { auditLog, closed, ephemeral, fieldsOf } from '../support/people.ts';
 
-/* One task for many names: a file, its plan, one approval, waves, and a file with the result of each row. */
+/* Bulk orders: a file, its plan, one approval, waves of requests, and a file with the result of each row. */
 
 const t = useTestDemo();
 
-/** Names that can be renewed. */
-function held(label: string, count: number): string[] {
+function createNames(label: string, count: number): string[] {
   const names = Array.from({ length: count }, (_, index) => `${label}-${index + 1}.rest`);
   for (const name of names) t.service.state.addDomain({ name, context: 4 });
   return names;
@@ -29,13 +28,12 @@ function held(label: string, count: number): string[] {
 
 const csv = (header: string, rows: readonly string[]) => [header, ...rows].join('\n');
 
-/** The service refuses the next request for a name. */
-function refuse(name: string, text: string, code = 'EF01055'): void {
+function refuseNextRequest(name: string, text: string, code = 'EF01055'): void {
   t.service.faults.set({ kind: 'refuse', code, text, times: 1, match: { name } });
 }
 
 /** Alice submits rows. @returns the plan that she sees */
-async function planOf(
+async function submitRows(
   task: string,
   rows: string,
   more: Readonly<Record<string, string>> = {},
@@ -43,23 +41,23 @@ async function planOf(
   const form = await openForm(t.workspace, t.alice, `/domain bulk ${task}`);
   const before = t.alice.ephemerals().length;
   closed(await t.alice.submit(form, { rows, ...more }));
-  // A slow card may be announced only now.
+  // The notice about an earlier slow card may arrive now.
   const isPlan = (message: Message) => !textOf(message).includes('I’m posting the card');
   return t.workspace.waitFor(() => t.alice.ephemerals().slice(before).find(isPlan), { what: 'the plan' });
 }
 
 /** Alice submits rows and requests the valid ones. */
-async function askFor(
+async function requestBulk(
   task: string,
   rows: string,
   more?: Readonly<Record<string, string>>,
 ): Promise<SeenOrder> {
-  const plan = await planOf(task, rows, more);
+  const plan = await submitRows(task, rows, more);
   return orderAfter(t.workspace, () => t.alice.click(plan, 'order_confirm'));
 }
 
 /** A file in an order's thread, as text. */
-async function fileOf(order: SeenOrder, name: RegExp): Promise<string> {
+async function downloadFile(order: SeenOrder, name: RegExp): Promise<string> {
   const file = await t.workspace.waitFor(
     () =>
       t.workspace
@@ -79,34 +77,34 @@ const linesOf = (file: string) =>
     .split('\r\n')
     .filter((line) => line !== '');
 
-test('a plan shows valid and invalid rows, with reasons, and nothing is requested before it is confirmed', async () => {
-  const [first = '', second = ''] = held('plan', 2);
+test('a plan shows valid and invalid rows, and nothing is requested until it is confirmed', async () => {
+  const [first = '', second = ''] = createNames('plan', 2);
   const before = t.workspace.messages(DOMAINS).length;
-  const plan = await planOf(
+  const plan = await submitRows(
     'renew',
     csv('name,period', [`${first},1`, 'nodot,1', `${second},99`, `${first},1`]),
   );
-  const said = textOf(plan);
-  expect(said).toMatch(/1 of 4 rows is valid/);
-  expect(said).toMatch(/Line 3 \(nodot\)/);
-  expect(said).toMatch(/Line 4 \(plan-2\.rest\): period: /);
-  expect(said).toMatch(/Line 5 \(plan-1\.rest\): It’s the same as line 2/);
-  expect(said).toMatch(/1 name\* not on the watch list: plan-1\.rest/);
-  expect(said).toMatch(/1 approval from .*<@U0BOB>/);
-  expect(said).toMatch(/Plan `[0-9a-f]{8}`/);
+  const text = textOf(plan);
+  expect(text).toMatch(/1 of 4 rows is valid/);
+  expect(text).toMatch(/Line 3 \(nodot\)/);
+  expect(text).toMatch(/Line 4 \(plan-2\.rest\): period: /);
+  expect(text).toMatch(/Line 5 \(plan-1\.rest\): It’s the same as line 2/);
+  expect(text).toMatch(/1 name\* not on the watch list: plan-1\.rest/);
+  expect(text).toMatch(/1 approval from .*<@U0BOB>/);
+  expect(text).toMatch(/Plan `[0-9a-f]{8}`/);
   expect(buttonsOf(plan)).toEqual(['order_confirm', 'bulk_drop']);
   expect(t.workspace.messages(DOMAINS)).toHaveLength(before);
   const file = t.workspace.messages('D0ALICE').findLast(({ files }) => files !== undefined)?.files?.[0];
   expect(file?.name).toBe('domain-steward-skipped-rows.csv');
 
   await t.alice.click(plan, 'bulk_drop');
-  const told = await toldAfter(t.workspace, t.alice, () => t.alice.click(plan, 'order_confirm'));
-  expect(told).toContain('was dropped');
+  const reply = await toldAfter(t.workspace, t.alice, () => t.alice.click(plan, 'order_confirm'));
+  expect(reply).toContain('was dropped');
 });
 
-test('many names are only deleted after typing their number and one of them', async () => {
-  const names = held('typed', 3);
-  const plan = await planOf('delete', csv('name', names));
+test('deleting many names must be confirmed by typing their number and one of them', async () => {
+  const names = createNames('typed', 3);
+  const plan = await submitRows('delete', csv('name', names));
   const form = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(plan, 'order_confirm'));
   expect(form.callback_id).toBe('confirm');
   expect(fieldsOf(form)).toEqual(['count', 'name']);
@@ -130,11 +128,11 @@ test('many names are only deleted after typing their number and one of them', as
   expect(orderOf(order.card)?.names).toBe(names.join(','));
 });
 
-test('has one card with its hash, one approval, one request per row, one progress message and a file that matches the audit log', async () => {
-  const names = held('many', 23);
+test('a bulk order has one card and a request per row, and its file matches the audit log', async () => {
+  const names = createNames('many', 23);
   const rows = names.map((name, index) => `${name},${(index % 2) + 1}`);
-  refuse('many-9.rest', 'not now');
-  const order = await askFor('renew', csv('name,period', rows), { reason: 'the season' });
+  refuseNextRequest('many-9.rest', 'not now');
+  const order = await requestBulk('renew', csv('name,period', rows), { reason: 'the season' });
   await t.hurry(order.becomes('PENDING'));
   const card = textOf(order.card);
   expect(card).toMatch(/Renew 23 names/);
@@ -143,14 +141,14 @@ test('has one card with its hash, one approval, one request per row, one progres
   expect(hash).not.toBe('');
   expect(card).toContain(`plan \`${hash.slice(0, 8)}\``);
   expect(details).toMatch(/sends 23 requests, one per name, in waves of 20/);
-  const plan = await fileOf(order, /plan/);
+  const plan = await downloadFile(order, /plan/);
   expect(linesOf(plan)).toHaveLength(24);
   expect(linesOf(plan)[2]).toBe('2,many-2.rest,2,,,,,');
 
   await approveWhereItStands(t.workspace, t.bob, order.card);
   const reply = await t.hurry(order.ends('FAILED'));
   expect(textOf(reply)).toMatch(/22 done · 1 failed/);
-  expect(textOf(reply), 'the reason in the thread, not only in the file').toMatch(
+  expect(textOf(reply), 'the reason in the thread').toMatch(
     /:x: \*many-9\.rest\*: failed · `EF01055` “not now”/,
   );
   for (const [index, name] of names.entries()) {
@@ -164,9 +162,9 @@ test('has one card with its hash, one approval, one request per row, one progres
     .filter((message) => message.thread_ts === order.card.ts && textOf(message).includes('%'));
   expect(bars).toHaveLength(1);
   expect(textOf(bars[0] ?? { blocks: [] })).toMatch(/100%.*22 done · 1 failed/s);
-  expect(order.replies(), 'no reply a name').toHaveLength(1);
+  expect(order.replies(), 'one reply for all names').toHaveLength(1);
 
-  const result = linesOf(await fileOf(order, /result/));
+  const result = linesOf(await downloadFile(order, /result/));
   const audit = linesOf((await auditLog(t.workspace)).csv);
   expect(result).toHaveLength(24);
   expect(result[0]).toBe(audit[0]);
@@ -177,12 +175,12 @@ test('has one card with its hash, one approval, one request per row, one progres
   expect(audit.find((line) => line.includes(',approved,'))).toContain(',23 names,');
 });
 
-test('its failed rows are requested again with a new plan', async () => {
-  const names = held('again', 4);
+test('Retry requests the failed rows again with a new plan', async () => {
+  const names = createNames('again', 4);
   const [first = '', other = '', third = ''] = names;
-  for (const name of [first, third]) refuse(name, 'locked');
-  refuse(other, 'no', 'EF02000');
-  const order = await askFor(
+  for (const name of [first, third]) refuseNextRequest(name, 'locked');
+  refuseNextRequest(other, 'no', 'EF02000');
+  const order = await requestBulk(
     'renew',
     csv(
       'name,period',
@@ -202,19 +200,17 @@ test('its failed rows are requested again with a new plan', async () => {
   const plan = await t.workspace.waitFor(() => t.alice.ephemerals()[before], { what: 'the plan' });
   expect(textOf(plan)).toMatch(/Renew 3 names: 3 of 3 rows are valid/);
   const colleague = await toldAfter(t.workspace, t.bob, () => t.bob.click(reply, 'order_retry'));
-  expect(colleague, 'nobody can confirm another person’s plan').toMatch(
-    /^<@U0ALICE> is already retrying this order/,
-  );
+  expect(colleague, 'a retry by another person').toMatch(/^<@U0ALICE> is already retrying this order/);
   await t.alice.click(plan, 'bulk_drop');
   await t.alice.click(reply, 'order_retry');
   const second = await t.workspace.waitFor(() => t.alice.ephemerals()[before + 1], {
-    what: 'another plan, because the first was dropped',
+    what: 'another plan after the first was dropped',
   });
   const retry = await orderAfter(t.workspace, () => t.alice.click(second, 'order_confirm'));
   await t.hurry(retry.becomes('PENDING'));
   expect(textOf(retry.card)).toContain(order.id);
   const again = await toldAfter(t.workspace, t.alice, () => t.alice.click(reply, 'order_retry'));
-  expect(again, 'one retry of a row at a time').toContain(`The name already has an open order, ${retry.id}`);
+  expect(again, 'a second retry').toContain(`The name already has an open order, ${retry.id}`);
   await approveWhereItStands(t.workspace, t.bob, retry.card);
   await t.hurry(retry.ends('SUCCEEDED'));
   for (const name of names) {
@@ -227,46 +223,44 @@ test('its failed rows are requested again with a new plan', async () => {
   expect(done).toContain(`This was already requested. To see the order, use \`/domain order ${retry.id}\``);
 });
 
-test('three refusals in a row pause it; an approver resumes it, and the requester stops it', async () => {
-  const names = held('halt', 30);
-  for (const name of names.slice(2, 12)) refuse(name, 'no');
-  const order = await askFor('renew', csv('name', names));
+test('three refusals in a row pause a bulk order, which people can resume or stop', async () => {
+  const names = createNames('halt', 30);
+  for (const name of names.slice(2, 12)) refuseNextRequest(name, 'no');
+  const order = await requestBulk('renew', csv('name', names));
   await t.hurry(order.becomes('PENDING'));
   await approveWhereItStands(t.workspace, t.bob, order.card);
   const pause = await t.hurry(
     t.workspace.waitFor(() => order.replies().find((reply) => buttonsOf(reply).includes('order_resume')), {
-      what: 'to hear that it is paused',
+      what: 'the reply that the order is paused',
     }),
   );
   expect(textOf(pause)).toMatch(/<@U0ALICE>, <@U0BOB>.*is paused.*refused three names in a row/s);
   const isPaused = () => (textOf(order.card).includes('Paused') ? true : undefined);
-  await t.hurry(t.workspace.waitFor(isPaused, { what: 'the card to say so' }));
+  await t.hurry(t.workspace.waitFor(isPaused, { what: 'the card to show the pause' }));
   expect(buttonsOf(order.card)).toEqual(expect.arrayContaining(['order_resume', 'order_stop']));
   const sent = t.service
     .requestsFor({ task: 'domain.renew' })
     .filter(({ ctid }) => ctid?.startsWith(order.id));
   expect(sent.length).toBeLessThan(12);
-  const inWords = ':pause_button:.*paused until someone resumes or stops it';
+  const pausedText = ':pause_button:.*paused until someone resumes or stops it';
   await t.alice.openHome();
   const home = await t.workspace.waitFor(() => t.alice.homeView(), { what: 'Alice’s Home tab' });
-  expect(textOf(home), 'in Home').toMatch(new RegExp(`${order.id}.*${inWords.split('.*')[1]}`));
+  expect(textOf(home), 'in Home').toMatch(new RegExp(`${order.id}.*${pausedText.split('.*')[1]}`));
   expect(await answerTo(t.workspace, t.alice, '/domain orders mine'), 'in lists').toContain('paused until');
-  expect(await answerTo(t.workspace, t.alice, `/domain name ${names[0]}`)).toMatch(new RegExp(inWords));
+  expect(await answerTo(t.workspace, t.alice, `/domain name ${names[0]}`)).toMatch(new RegExp(pausedText));
 
-  const told = await toldAfter(t.workspace, t.ada, () => t.ada.click(pause, 'order_resume'));
-  expect(told).toMatch(/Only the requester or an approver/);
+  const answer = await toldAfter(t.workspace, t.ada, () => t.ada.click(pause, 'order_resume'));
+  expect(answer).toMatch(/Only the requester or an approver/);
   await t.bob.click(pause, 'order_resume');
   const second = await t.hurry(
     t.workspace.waitFor(
       () => order.replies().filter((reply) => buttonsOf(reply).includes('order_resume'))[1],
-      {
-        what: 'it to be paused again',
-      },
+      { what: 'the order to be paused again' },
     ),
   );
   await t.alice.click(second, 'order_stop');
   await t.hurry(order.ends('FAILED'));
-  const result = linesOf(await fileOf(order, /result/));
+  const result = linesOf(await downloadFile(order, /result/));
   expect(result).toHaveLength(31);
   expect(result.filter((line) => line.includes(',stopped,')).length).toBeGreaterThan(10);
   const audit = linesOf((await auditLog(t.workspace)).csv);
@@ -275,7 +269,7 @@ test('three refusals in a row pause it; an approver resumes it, and the requeste
 });
 
 test('an attached file is read, and an unreadable one is reported', async () => {
-  const [name = ''] = held('attached', 1);
+  const [name = ''] = createNames('attached', 1);
   const form = await openForm(t.workspace, t.alice, '/domain bulk renew');
   const latin = t.alice.upload('names.csv', Buffer.from('name\nmünchen.rest', 'latin1'));
   expect(await t.alice.submit(form, { file: [latin] })).toMatchObject({
@@ -291,7 +285,7 @@ test('an attached file is read, and an unreadable one is reported', async () => 
   expect(await detailsOf(t.workspace, t.bob, order.card)).toContain('3 years');
 });
 
-test('registered names have the owner and the note of the form, which aren’t sent', async () => {
+test('registered names get the owner and note from the form, which aren’t sent', async () => {
   const row = (name: string) =>
     `${name},${SANDBOX_CONTACTS.slice(0, 3).join(',')},${SANDBOX_NAMESERVERS.join(' ')}`;
   const header = 'name,ownerc,adminc,techc,nameservers';
@@ -303,39 +297,39 @@ test('registered names have the owner and the note of the form, which aren’t s
   });
   t.alice.close(form);
   const rows = csv(header, ['kiosk-1.rest', 'kiosk-2.rest'].map(row));
-  const order = await askFor('create', rows, { owner: 'U0CAROL', note: 'the kiosks' });
+  const order = await requestBulk('create', rows, { owner: 'U0CAROL', note: 'the kiosks' });
   await approveWhereItStands(t.workspace, t.bob, order.card);
   await t.hurry(order.ends('SUCCEEDED'));
   expect(JSON.stringify(requestsOf(t.service, order))).not.toMatch(/U0CAROL|the kiosks/);
-  await until('the names have them', async () => {
-    const told = await answerTo(t.workspace, t.alice, '/domain name kiosk-2.rest');
-    return /\*Owner\* <@U0CAROL>\n\*Note\* the kiosks/.test(told);
+  await until('the owner and note of the name', async () => {
+    const answer = await answerTo(t.workspace, t.alice, '/domain name kiosk-2.rest');
+    return /\*Owner\* <@U0CAROL>\n\*Note\* the kiosks/.test(answer);
   });
 });
 
-test('if Slack accepts no file in a form, the rows can be pasted', async () => {
+test('the form accepts pasted rows if Slack doesn’t support file inputs', async () => {
   t.workspace.faults.set({ method: 'views.open', kind: 'error', code: 'invalid_arguments', times: 1 });
   const form = await openForm(t.workspace, t.alice, '/domain bulk renew');
   expect(fieldsOf(form)).toEqual(['task', 'rows', 'owner', 'note', 'reason', 'send_at']);
 });
 
-test('auth codes are visible nowhere', async () => {
+test('auth codes of a bulk transfer aren’t visible anywhere', async () => {
   const rows = ['1', '2', '3'].map(
     (n) => `transfer-${n}.rest,CANARY-AUTH-${n},101,102,103,ns1.example.net ns2.example.net`,
   );
-  const order = await askFor('transfer', csv('name,auth,ownerc,adminc,techc,nameservers', rows));
+  const order = await requestBulk('transfer', csv('name,auth,ownerc,adminc,techc,nameservers', rows));
   await t.hurry(order.becomes('PENDING'));
-  expect(await fileOf(order, /plan/)).toMatch(
+  expect(await downloadFile(order, /plan/)).toMatch(
     /1,transfer-1\.rest,,101,102,103,ns1.example.net ns2.example.net,\[secret\]/,
   );
-  refuse('transfer-2.rest', 'locked');
+  refuseNextRequest('transfer-2.rest', 'locked');
   await approveWhereItStands(t.workspace, t.bob, order.card);
   const reply = await t.hurry(order.ends('FAILED'));
   for (const { blocks } of [order.card, reply])
-    expect(buttonsOf({ blocks }), 'its auth codes are gone').not.toContain('order_retry');
-  const result = await fileOf(order, /result/);
+    expect(buttonsOf({ blocks }), 'Retry after the auth codes were deleted').not.toContain('order_retry');
+  const result = await downloadFile(order, /result/);
   const { csv: audit } = await auditLog(t.workspace);
-  const seen = [result, audit, t.logged(), await t.dump(), JSON.stringify(t.workspace.messages(DOMAINS))];
-  for (const text of seen) expect(text).not.toContain('CANARY-AUTH');
+  const texts = [result, audit, t.logged(), await t.dump(), JSON.stringify(t.workspace.messages(DOMAINS))];
+  for (const text of texts) expect(text).not.toContain('CANARY-AUTH');
   expect(await ephemeral(t.workspace, t.alice, 'the plan', () => true).then(textOf)).not.toContain('CANARY');
 });

@@ -11,7 +11,7 @@ const t = useTestDemo({ linked: ['alice', 'bob'], settings: { REPORT_CHANNEL: FI
 const reports = (channel = FINANCE) =>
   t.workspace.messages(channel).filter((message) => textOf(message).includes('Money report'));
 
-it('a month is reported once at its end: spent, saved, upcoming, and decisions', async () => {
+it('a finished month is reported once, with spending, upcoming costs, decisions and problems', async () => {
   const now = new Date();
   await t.demo.bot.prices.save(
     diffPrices(
@@ -45,15 +45,15 @@ it('a month is reported once at its end: spent, saved, upcoming, and decisions',
   const second = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 2, 12);
   await t.demo.moveTime(second - now.getTime());
   const [report] = reports();
-  const said = report === undefined ? 'no report' : textOf(report);
+  const text = report === undefined ? 'no report' : textOf(report);
   const month = new Intl.DateTimeFormat('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' });
-  expect(said).toContain(`Money report for ${month.format(now)}`);
-  expect(said).toContain('*Spent*: about €37.00, for 1 name');
-  expect(said).toMatch(/\*Next 12 months\*: about €/);
-  expect(said).toMatch(/<@U0BOB> approved 1 order in 1 minute/);
-  expect(said).toMatch(/<@U0BOB> denied 1 order/);
-  expect(said).toMatch(/\*New problems\*: .*Owner \(\d+\)/);
+  expect(text).toContain(`Money report for ${month.format(now)}`);
+  expect(text).toContain('*Spent*: about €37.00, for 1 name');
+  expect(text).toMatch(/\*Next 12 months\*: about €/);
+  expect(text).toMatch(/<@U0BOB> approved 1 order in 1 minute/);
+  expect(text).toMatch(/<@U0BOB> denied 1 order/);
+  expect(text).toMatch(/\*New problems\*: .*Owner \(\d+\)/);
   await t.demo.moveTime(DAY_MS);
   expect(reports()).toHaveLength(1);
-  expect(reports(EXPIRY), 'only in its own channel').toEqual([]);
+  expect(reports(EXPIRY), 'reports in another channel').toEqual([]);
 });

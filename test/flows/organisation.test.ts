@@ -3,15 +3,15 @@ import { describe, expect, test } from 'vitest';
 import { DOMAINS, link, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { ask, requestsOf } from '../support/orders.ts';
 
-/* A workspace of an Enterprise Grid organization whose other workspaces are allowed. */
+/* A workspace in an Enterprise Grid organization, with members of its other workspaces allowed. */
 
 type Person = Seed['users'][number];
 
 const ORGANISATION = 'E0STEWARD';
 const { users, channels } = defaultSeed();
 const [alice] = users;
-if (alice === undefined) throw new Error('the seed has nobody');
-const from = (id: string, name: string, more: Partial<Person>): Person => ({
+if (alice === undefined) throw new Error('the seed has no users');
+const personFrom = (id: string, name: string, more: Partial<Person>): Person => ({
   ...alice,
   id,
   name: name.toLowerCase(),
@@ -24,8 +24,8 @@ const PEOPLE = [
     user.is_stranger ? { ...user, is_stranger: false, enterprise_id: 'E0ELSEWHERE' } : user,
   ),
   // From a sibling workspace: a member who administers it, and a guest.
-  from('W0ERIN', 'Erin', { team_id: 'T0SIBLING', enterprise_id: ORGANISATION, is_admin: true }),
-  from('W0FAY', 'Fay', { team_id: 'T0SIBLING', enterprise_id: ORGANISATION, is_restricted: true }),
+  personFrom('W0ERIN', 'Erin', { team_id: 'T0SIBLING', enterprise_id: ORGANISATION, is_admin: true }),
+  personFrom('W0FAY', 'Fay', { team_id: 'T0SIBLING', enterprise_id: ORGANISATION, is_restricted: true }),
 ];
 
 const t = useTestDemo({
@@ -39,13 +39,13 @@ const t = useTestDemo({
   settings: { ALLOW_ORG_MEMBERS: 'true', APPROVERS: 'U0BOB,W0ERIN' },
 });
 
-const said = (userId: string, line: string) => {
+const send = (userId: string, line: string) => {
   const person = t.workspace.as(userId);
   return toldAfter(t.workspace, person, () => person.command(DOMAINS, line));
 };
 
 describe('a member of a sibling workspace', () => {
-  test('makes requests with their own account, and approves others’ requests', async () => {
+  test('requests orders with their own account and approves others’ orders', async () => {
     const erin = t.workspace.as('W0ERIN');
     await link(t.workspace, erin);
     const theirs = await ask(t.workspace, erin, '/domain renew bar.rest');
@@ -58,17 +58,17 @@ describe('a member of a sibling workspace', () => {
     expect(requestsOf(t.service, ours), 'requests to the service').toHaveLength(1);
   });
 
-  test('its admins have no rights in this one', async () => {
-    expect(await said('W0ERIN', '/domain settings')).toContain('Only admins can do this');
+  test('isn’t an admin here, even if they are an admin there', async () => {
+    expect(await send('W0ERIN', '/domain settings')).toContain('Only admins can do this');
   });
 });
 
-describe('nobody else', () => {
+describe('a refusal to use the bot', () => {
   test.each([
     ['a guest of a sibling workspace', 'W0FAY'],
     ['a person from another organization', 'U0DAVE'],
-  ])('%s', async (_who, id) => {
-    const told = await said(id, '/domain link');
-    expect(told).toContain('Only full members of this organization');
+  ])('is the reply to %s', async (_who, id) => {
+    const reply = await send(id, '/domain link');
+    expect(reply).toContain('Only full members of this organization');
   });
 });

@@ -7,11 +7,11 @@ import { approvedBy, ask, orderOf, requestsOf, type SeenOrder } from '../support
 import { askAndConfirm } from '../support/people.ts';
 
 /*
- * The database is cut off, hangs, or is full, while people keep working: each of them gets an answer within Slack's
- * three seconds, nothing is half done, and afterwards the same click works, once.
+ * The database is disconnected, hangs, or is full while people keep working: everyone gets a reply within Slack's three
+ * seconds, nothing is half done, and the same click works afterwards, once.
  */
 
-const TOLD_WITHIN_MS = 3_000;
+const MAX_REPLY_MS = 3_000;
 const AWAY = /My database doesn’t respond.*Reference `?[0-9a-f]{8}/s;
 
 const proxy = new DatabaseProxy();
@@ -23,12 +23,12 @@ afterEach(async () => {
   proxy.mend();
   // The bot may not have noticed yet that its connections were cut.
   await until('the bot uses the database again', async () =>
-    (await told(t.alice, () => t.alice.command(DOMAINS, '/domain whoami'))).text.includes('context 4'),
+    (await replyTo(t.alice, () => t.alice.command(DOMAINS, '/domain whoami'))).text.includes('context 4'),
   );
 });
 
-/** Orders, items, approvals and the watch list in the database, without leases, which change by themselves. */
-async function kept(): Promise<string[]> {
+/** Rows of the main tables, without leases, which change by themselves. */
+async function readRows(): Promise<string[]> {
   const rows = (await t.dump()).split('\n');
   const tables = ['orders', 'order_items', 'events', 'approvals', 'domains', 'accounts', 'settings'];
   return rows
@@ -37,32 +37,32 @@ async function kept(): Promise<string[]> {
     .sort();
 }
 
-/** A person's next message, which may say that it takes longer, and after how many milliseconds it came. */
-async function told(person: Actor, act: () => Promise<unknown>): Promise<{ text: string; ms: number }> {
+/** The next message to a person after an action, and how long it took. */
+async function replyTo(person: Actor, act: () => Promise<unknown>): Promise<{ text: string; ms: number }> {
   const startedAt = performance.now();
   const before = person.ephemerals().length;
   await act();
-  const next = await t.workspace.waitFor(() => person.ephemerals()[before], { what: 'an answer' });
+  const next = await t.workspace.waitFor(() => person.ephemerals()[before], { what: 'a reply' });
   return { text: textOf(next), ms: performance.now() - startedAt };
 }
 
-/** Does something while the database is down: the person gets the reason in time. */
-async function isToldOfIt(what: string, person: Actor, act: () => Promise<unknown>): Promise<void> {
-  const said = await told(person, act);
-  expect(said.text, what).toMatch(AWAY);
-  expect(said.ms, `ms until ${what} was answered`).toBeLessThan(TOLD_WITHIN_MS);
+/** Acts while the database is down, and expects a reply with the reason in time. */
+async function expectOutageReply(what: string, person: Actor, act: () => Promise<unknown>): Promise<void> {
+  const reply = await replyTo(person, act);
+  expect(reply.text, what).toMatch(AWAY);
+  expect(reply.ms, `ms until the reply to ${what}`).toBeLessThan(MAX_REPLY_MS);
 }
 
-describe('cut off', () => {
-  test('every action gets an answer in time, and nothing is half done', async () => {
+describe('a disconnected database', () => {
+  test('gives every action a reply in time and leaves nothing half done', async () => {
     const waiting = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
     await t.alice.command(DOMAINS, '/domain watch bar.rest 2030-01-01');
     const form = await openForm(t.workspace, t.alice, '/domain renew');
     await t.allShown();
     await until('a DNS lookup of the new name, after its registry’s', async () =>
-      (await kept()).some((row) => /^public\.domains .*"mx"/.test(row)),
+      (await readRows()).some((row) => /^public\.domains .*"mx"/.test(row)),
     );
-    const before = await kept();
+    const before = await readRows();
     const cards = t.workspace.messages(DOMAINS).length;
     proxy.cut();
 
@@ -86,7 +86,7 @@ describe('cut off', () => {
     ];
     for (const [person, text] of commands) {
       const command = `/domain ${text}`;
-      await isToldOfIt(command, person, () => person.command(DOMAINS, command));
+      await expectOutageReply(command, person, () => person.command(DOMAINS, command));
     }
     const clicks: readonly [Actor, string][] = [
       [t.bob, 'order_approve'],
@@ -95,39 +95,39 @@ describe('cut off', () => {
       [t.alice, 'order_cancel'],
     ];
     for (const [person, button] of clicks) {
-      await isToldOfIt(button, person, () => person.click(waiting.card, button));
+      await expectOutageReply(button, person, () => person.click(waiting.card, button));
     }
     expect(await t.alice.submit(form, { names: 'deli.rest', period: '1' }), 'a form').toMatchObject({
       outcome: 'errors',
       errors: { names: expect.stringMatching(AWAY) },
     });
-    const help = await told(t.alice, () => t.alice.command(DOMAINS, '/domain help'));
+    const help = await replyTo(t.alice, () => t.alice.command(DOMAINS, '/domain help'));
     expect(help.text, 'help needs no database').not.toMatch(/reference/i);
     await t.bob.openHome();
     const home = await t.workspace.waitFor(() => t.bob.homeView(), { what: 'Bob’s Home tab' });
     expect(textOf(home), 'the Home tab').toMatch(/reference `\w+`/);
 
-    expect(await kept(), 'what the database has').toEqual(before);
+    expect(await readRows(), 'rows in the database').toEqual(before);
     expect(t.workspace.messages(DOMAINS)).toHaveLength(cards);
     expect(requestsOf(t.service, waiting)).toEqual([]);
 
     proxy.mend();
-    // The form keeps typed values.
+    // The form still has the typed values.
     expect(await t.alice.submit(form)).toMatchObject({ outcome: 'closed' });
     await Promise.all([t.bob, t.carol, t.bob].map((person) => person.click(waiting.card, 'order_approve')));
     await waiting.ends('SUCCEEDED');
     expect(requestsOf(t.service, waiting), 'requests of the order').toHaveLength(1);
   });
 
-  test('during many concurrent approvals: each order is approved or stays pending, and is sent at most once', async () => {
+  test('during many concurrent approvals doesn’t lose an order or send it twice', async () => {
     const names = ['soup.rest', 'sushi.rest', 'tapas.rest', 'tavern.rest', 'picnic.rest', 'pasta.rest'];
     const orders: SeenOrder[] = [];
     for (const name of names) orders.push(await ask(t.workspace, t.alice, `/domain renew ${name}`));
     await t.allShown();
-    // Enough concurrent clicks to hit some at every step.
+    // Enough concurrent clicks to interrupt some at every step.
     const clicks = orders.map((order) => t.bob.click(order.card, 'order_approve'));
-    await until('the first of them is approved', async () =>
-      (await kept()).some((row) => row.startsWith('public.approvals ')),
+    await until('the first approval', async () =>
+      (await readRows()).some((row) => row.startsWith('public.approvals ')),
     );
     proxy.cut();
     for (const click of clicks) expect((await click).acked, 'a click is acknowledged').toBe(true);
@@ -142,22 +142,22 @@ describe('cut off', () => {
       expect(requestsOf(t.service, order), `requests of ${order.id}`).toHaveLength(1);
     }
     const charged = t.service.state.charges.map(({ name }) => name);
-    expect(new Set(charged).size, 'names that were charged for').toBe(charged.length);
+    expect(new Set(charged).size, 'distinct names that were charged').toBe(charged.length);
   });
 });
 
-describe('hanging', () => {
-  test('people learn that it takes longer; when it is back their click is applied, once', async () => {
+describe('a hanging database', () => {
+  test('tells people that it takes longer, and applies their clicks once when it is back', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew tables.example');
     await t.allShown();
     proxy.hang();
     const [first, second] = await Promise.all([
-      told(t.bob, () => t.bob.click(order.card, 'order_approve')),
-      told(t.carol, () => t.carol.click(order.card, 'order_approve')),
+      replyTo(t.bob, () => t.bob.click(order.card, 'order_approve')),
+      replyTo(t.carol, () => t.carol.click(order.card, 'order_approve')),
     ]);
     for (const { text, ms } of [first, second]) {
       expect(text).toMatch(/takes longer than usual/);
-      expect(ms, 'ms until it was said').toBeLessThan(TOLD_WITHIN_MS);
+      expect(ms, 'ms until the reply').toBeLessThan(MAX_REPLY_MS);
     }
     expect(requestsOf(t.service, order)).toEqual([]);
     proxy.mend();
@@ -166,7 +166,7 @@ describe('hanging', () => {
   });
 });
 
-test('it goes down while a form says that it is checking: the form says so', async () => {
+test('a form that is being checked shows when the database goes down', async () => {
   const form = await openForm(t.workspace, t.alice, '/domain renew');
   proxy.hang();
   expect(await t.alice.submit(form, { names: 'bistro-nord.rest', period: '1' })).toMatchObject({
@@ -174,12 +174,12 @@ test('it goes down while a form says that it is checking: the form says so', asy
   });
   proxy.cut();
   await t.workspace.waitFor(() => t.alice.openedViews().find((view) => AWAY.test(textOf(view))), {
-    what: 'the form to say that the database is down',
+    what: 'the form to show that the database is down',
   });
 });
 
-describe('full', () => {
-  /** Every write fails as on a full disk, every read works. */
+describe('a full database', () => {
+  /** Makes every write fail as on a full disk; reads still work. */
   async function withFullDisk(work: () => Promise<void>): Promise<void> {
     const admin = new pg.Client({ connectionString: t.databaseUrl });
     await admin.connect();
@@ -210,15 +210,15 @@ describe('full', () => {
 
   const FULL = /My database is full.*Reference `[0-9a-f]{8}`/s;
 
-  test('people get the reason, nothing is sent, and the same click works when there is room again', async () => {
+  test('gives people the reason, and the same click works when there is space again', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew spoon.rest');
     await t.allShown();
-    await until('nothing is left to do for earlier successes', async () =>
-      (await kept()).every((row) => !row.includes('"state": "SUCCEEDED"') || !/"due_at": "/.test(row)),
+    await until('no pending work for completed orders', async () =>
+      (await readRows()).every((row) => !row.includes('"state": "SUCCEEDED"') || !/"due_at": "/.test(row)),
     );
-    // A lookup of a new name would write it meanwhile.
+    // Otherwise the lookup of a new name would write rows meanwhile.
     await t.demo.bot.catchUp();
-    const before = await kept();
+    const before = await readRows();
     await withFullDisk(async () => {
       const attempts: readonly [Actor, () => Promise<unknown>][] = [
         [t.bob, () => t.bob.click(order.card, 'order_approve')],
@@ -228,28 +228,28 @@ describe('full', () => {
         [t.alice, () => t.alice.command(DOMAINS, '/domain calendar')],
       ];
       for (const [person, act] of attempts) {
-        const said = await told(person, act);
-        expect(said.text).toMatch(FULL);
-        expect(said.ms, 'ms until it was said').toBeLessThan(TOLD_WITHIN_MS);
+        const reply = await replyTo(person, act);
+        expect(reply.text).toMatch(FULL);
+        expect(reply.ms, 'ms until the reply').toBeLessThan(MAX_REPLY_MS);
       }
-      const said = await told(t.alice, () => t.alice.command(DOMAINS, '/domain orders mine'));
-      expect(said.text, 'reading still works').toContain('spoon.rest');
+      const reply = await replyTo(t.alice, () => t.alice.command(DOMAINS, '/domain orders mine'));
+      expect(reply.text, 'reading still works').toContain('spoon.rest');
       expect((await fetch(`${t.botUrl}/healthz`)).status).toBe(200);
     });
-    expect(await kept()).toEqual(before);
+    expect(await readRows()).toEqual(before);
     expect(requestsOf(t.service, order)).toEqual([]);
     await t.bob.click(order.card, 'order_approve');
     await order.ends('SUCCEEDED');
     expect(requestsOf(t.service, order)).toHaveLength(1);
   });
 
-  test('a response that arrives meanwhile is saved as soon as there is room, and the request isn’t sent again', async () => {
+  test('saves a response once there is space, and the request isn’t sent again', async () => {
     t.service.faults.set({ kind: 'slow', delayMs: 700, times: 1, match: { task: 'domain.renew' } });
     const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew saffron.rest'));
-    await until('the request is under way', () => requestsOf(t.service, order).length === 1);
+    await until('the request is sent', () => requestsOf(t.service, order).length === 1);
     await withFullDisk(async () => {
-      await until('the service has answered', () => requestsOf(t.service, order)[0]?.status === 200);
-      await until('the bot has tried to save it', () =>
+      await until('the service has responded', () => requestsOf(t.service, order)[0]?.status === 200);
+      await until('the bot has tried to save the outcome', () =>
         t.logged().includes('saving the outcome of a request'),
       );
     });
@@ -257,7 +257,7 @@ describe('full', () => {
     expect(requestsOf(t.service, order)).toHaveLength(1);
   });
 
-  test('a request that couldn’t be marked wasn’t sent: it is sent when there is room', async () => {
+  test('delays a request that can’t be marked as sent until there is space', async () => {
     const order = await askAndConfirm(
       t.workspace,
       t.alice,
@@ -268,7 +268,7 @@ describe('full', () => {
     const admin = new pg.Client({ connectionString: t.databaseUrl });
     await admin.connect();
     try {
-      // Claiming it works, but marking it as sent doesn't.
+      // The order can be claimed, but not marked as sent.
       await admin.query(`CREATE OR REPLACE FUNCTION public.no_room_for_sending() RETURNS trigger LANGUAGE plpgsql AS $fn$
         BEGIN IF NEW.kind = 'sending' THEN RAISE EXCEPTION 'No space left on device' USING ERRCODE = 'disk_full';
         END IF; RETURN NEW; END $fn$`);
@@ -276,8 +276,8 @@ describe('full', () => {
         'CREATE TRIGGER no_room BEFORE INSERT ON events FOR EACH ROW EXECUTE FUNCTION public.no_room_for_sending()',
       );
       await t.bob.click(waiting.card, 'order_approve');
-      await until('it was held back', async () =>
-        (await kept()).some((row) => row.includes(waiting.id) && row.includes('retry_scheduled')),
+      await until('the order is rescheduled', async () =>
+        (await readRows()).some((row) => row.includes(waiting.id) && row.includes('retry_scheduled')),
       );
       expect(requestsOf(t.service, waiting)).toEqual([]);
     } finally {

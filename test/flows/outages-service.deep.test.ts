@@ -27,9 +27,8 @@ import { linkTwoFactor } from '../support/people.ts';
 import { JSON_FAULTS } from '../support/service-faults.ts';
 
 /*
- * Any failure between the bot and the service, in every task and over both interfaces: a charge is sent at most once,
- * "done" was done, "failed" was not done, and everything else is called unknown. The truth comes from the service's own
- * records.
+ * Every failure between the bot and the service, for every task and both interfaces, checked against the service's
+ * records: a charge is made at most once, a done order was carried out, a failed one wasn't, all others are unknown.
  */
 
 const TINA: Account = { ...ALICE, id: 'account-tina', method: 'two_factor', login: 'tina' };
@@ -72,7 +71,7 @@ function clientFor(accountId: string): ServiceClient {
   const inSession = jsonAuth === 'session';
   const key = inSession ? `${accountId} in a session of ${timeoutMs} ms` : accountId;
   const credential = CREDENTIALS[accountId];
-  if (credential === undefined) throw new Error(`nobody has the account ${accountId}`);
+  if (credential === undefined) throw new Error(`unknown account ${accountId}`);
   const client =
     clients.get(key) ??
     clientOf(new URL(service.jsonUrl).origin, credential, {
@@ -241,20 +240,20 @@ const CASES: readonly Case[] = [
   user(TINA),
 ];
 
-test('every task that sends something is in the table', () => {
+test('the table has every task that sends a request', () => {
   expect(new Set(CASES.map(({ task }) => task))).toEqual(new Set(SENDABLE_TASK_NAMES));
 });
 
 let ids = 0;
 
-interface RequirementPeople {
+interface RequestedCase {
   readonly of: Case;
   readonly name: string;
   readonly order: Order;
 }
 
-/** Requests a task with a fault in its way, and starts it. */
-async function asked(of: Case, fault: Fault): Promise<RequirementPeople> {
+/** Requests a task with a fault set, and approves or confirms it. */
+async function request(of: Case, fault: Fault): Promise<RequestedCase> {
   ids += 1;
   const { input, name, secret } = of.prepare(ids);
   service.faults.set({ ...fault, match: { task: of.serviceTask, name } });
@@ -270,8 +269,8 @@ async function asked(of: Case, fault: Fault): Promise<RequirementPeople> {
   return { of, name, order };
 }
 
-/** Carries out the requests, through all waits, until nothing happens any more. */
-async function carryOut(all: readonly RequirementPeople[]): Promise<void> {
+/** Carries out the orders and their retries until none is left to run. */
+async function carryOut(all: readonly RequestedCase[]): Promise<void> {
   for (let round = 0; round < 25; round += 1) {
     const open = [];
     for (const each of all) if ((await rig.read(each.order.id)).state === 'APPROVED') open.push(each);
@@ -279,10 +278,10 @@ async function carryOut(all: readonly RequirementPeople[]): Promise<void> {
     await Promise.all(open.map(({ order }) => rig.main.execute(order.id)));
     rig.pass(16 * MINUTE_MS);
   }
-  throw new Error('orders go on for ever');
+  throw new Error('orders are retried forever');
 }
 
-/** Required for every fault that leaves the outcome open. */
+/** Faults that leave the outcome unknown. */
 const OPEN = [
   ...JSON_FAULTS.filter((kind) => kind !== 'status_429'),
   'cut_xml',
@@ -320,22 +319,22 @@ function casesFor({ kind, carriedOut }: Fault): readonly Case[] {
   return CASES.filter(
     ({ task, account }) =>
       (only === undefined || account === only) &&
-      // The other order makes a difference if nothing is repeated.
+      // Whether the first request was carried out matters only if it isn't retried.
       (carriedOut === undefined || !ORDER_TASKS[task].idempotent),
   );
 }
 
-const requestsOf = ({ of, name }: RequirementPeople) => service.requestsFor({ task: of.serviceTask, name });
+const requestsOf = ({ of, name }: RequestedCase) => service.requestsFor({ task: of.serviceTask, name });
 
 /** Compares an order's outcome with the service's records. */
-async function judge(each: RequirementPeople, expected: string, sent: number): Promise<void> {
+async function expectOutcome(each: RequestedCase, expected: string, sent: number): Promise<void> {
   const { of, name, order } = each;
   const what = `${of.task} by ${of.account.login}`;
   const { state, items } = await rig.read(order.id);
   const happened = of.happened(name);
   expect(state, `${what}: state`).toBe(expected);
-  if (state === 'SUCCEEDED') expect(happened ?? true, `${what}: told as done`).toBe(true);
-  if (state === 'FAILED') expect(happened ?? false, `${what}: told as failed`).toBe(false);
+  if (state === 'SUCCEEDED') expect(happened ?? true, `${what}: marked as done`).toBe(true);
+  if (state === 'FAILED') expect(happened ?? false, `${what}: marked as failed`).toBe(false);
   expect(requestsOf(each), `${what}: requests`).toHaveLength(sent);
   expect(chargesFor(service, name), `${what}: charges`).toBeLessThanOrEqual(1);
   const carriedOut = requestsOf(each).filter((request) => request.carriedOut).length;
@@ -346,100 +345,101 @@ async function judge(each: RequirementPeople, expected: string, sent: number): P
   const finished = history.findLast(({ kind }) => kind === 'finished');
   const current = await rig.read(order.id);
   const reply = finished && orderReply(current, finished, ['U0BOB']);
-  const said = reply === undefined ? '' : JSON.stringify(reply.blocks);
+  const blocks = reply === undefined ? '' : JSON.stringify(reply.blocks);
   if (state === 'UNKNOWN') {
-    expect(said, `${what}: the doubt`).toMatch(/outcome unknown/);
-    expect(said, `${what}: what is known`).toMatch(
+    expect(blocks, `${what}: the doubt`).toMatch(/outcome unknown/);
+    expect(blocks, `${what}: what is known`).toMatch(
       /may have reached the service|service may have received it|doesn’t say clearly whether it was carried out/,
     );
-    expect(said, `${what}: who settles it`).toMatch(/sent again automatically.*<@U0BOB>/s);
+    expect(blocks, `${what}: who settles it`).toMatch(/sent again automatically.*<@U0BOB>/s);
     expect(items[0]?.sentAt, `${what}: when it was sent`).toBeDefined();
   } else {
-    expect(said, `${what}: no doubt`).not.toMatch(/unknown|may have (?:reached|received)/);
+    expect(blocks, `${what}: no doubt`).not.toMatch(/unknown|may have (?:reached|received)/);
   }
 }
 
-describe('unknown whether the service carried it out', () => {
-  test.each(faults)('%s, once', async (_what, fault) => {
-    // Endless requests time out soon; quick ones have enough time for a busy machine.
+describe('a fault that leaves the outcome unknown', () => {
+  test.each(faults)('retries only idempotent tasks: %s', async (_what, fault) => {
+    // Endless responses time out soon; others have enough time for a busy machine.
     timeoutMs = fault.kind === 'hang' || fault.kind === 'trickle' ? 700 : 5_000;
-    const all = await Promise.all(casesFor(fault).map((of) => asked(of, { ...fault, times: 1 })));
+    const all = await Promise.all(casesFor(fault).map((of) => request(of, { ...fault, times: 1 })));
     await carryOut(all);
     service.faults.clear();
     for (const each of all) {
       // An idempotent request is repeated, unless a response came: the next one would be like it.
       const repeated = ORDER_TASKS[each.of.task].idempotent && !isUnread(fault);
-      await judge(each, repeated ? 'SUCCEEDED' : 'UNKNOWN', repeated ? 2 : 1);
+      await expectOutcome(each, repeated ? 'SUCCEEDED' : 'UNKNOWN', repeated ? 2 : 1);
     }
   });
 
-  test('permanently: an idempotent task is repeated three times, then it is unknown too', async () => {
+  test('that persists makes every task unknown, after three retries of an idempotent one', async () => {
     timeoutMs = 5_000;
-    const all = await Promise.all(CASES.map((of) => asked(of, { kind: 'drop_after' })));
+    const all = await Promise.all(CASES.map((of) => request(of, { kind: 'drop_after' })));
     await carryOut(all);
     service.faults.clear();
-    for (const each of all) await judge(each, 'UNKNOWN', ORDER_TASKS[each.of.task].idempotent ? 4 : 1);
+    for (const each of all)
+      await expectOutcome(each, 'UNKNOWN', ORDER_TASKS[each.of.task].idempotent ? 4 : 1);
   });
 });
 
-test('a repeated request that is refused says nothing about the first: it is unknown', async () => {
+test('an order stays unknown if its retry is refused', async () => {
   timeoutMs = 5_000;
   const some = CASES.filter(({ task }) => ORDER_TASKS[task].idempotent);
-  const all = await Promise.all(some.map((of) => asked(of, { kind: 'drop_after', times: 1 })));
+  const all = await Promise.all(some.map((of) => request(of, { kind: 'drop_after', times: 1 })));
   for (const { of, name } of all) {
     const match = { task: of.serviceTask, name };
     service.faults.set({ kind: 'refuse', code: 'EF01017', text: 'Locked', times: 1, match });
   }
   await carryOut(all);
   for (const each of all) {
-    await judge(each, 'UNKNOWN', 2);
+    await expectOutcome(each, 'UNKNOWN', 2);
     expect(each.of.happened(each.name), `${each.of.task}: the first was carried out`).toBe(true);
   }
 });
 
-describe('known whether the service carried it out', () => {
+describe('a fault that leaves the outcome known', () => {
   const clear: readonly (readonly [string, Fault, string, number])[] = [
-    ['it is slow', { kind: 'slow', delayMs: 100 }, 'SUCCEEDED', 1],
-    ['it refuses', { kind: 'refuse', code: 'EF01017', text: 'Not today' }, 'FAILED', 1],
+    ['a slow response', { kind: 'slow', delayMs: 100 }, 'SUCCEEDED', 1],
+    ['a refusal', { kind: 'refuse', code: 'EF01017', text: 'Not today' }, 'FAILED', 1],
     [
-      'it refuses with HTTP 422',
+      'a refusal with HTTP 422',
       { kind: 'refuse', code: 'EF01017', text: 'No', httpStatus: 422 },
       'FAILED',
       1,
     ],
-    ['it is busy once', { kind: 'status_429', times: 1 }, 'SUCCEEDED', 2],
+    ['a busy service, once', { kind: 'status_429', times: 1 }, 'SUCCEEDED', 2],
   ];
 
-  test.each(clear)('%s', async (_what, fault, expected, sent) => {
+  test.each(clear)('leads to the right outcome: %s', async (_what, fault, expected, sent) => {
     timeoutMs = 5_000;
-    const all = await Promise.all(CASES.map((of) => asked(of, fault)));
+    const all = await Promise.all(CASES.map((of) => request(of, fault)));
     await carryOut(all);
     service.faults.clear();
-    for (const each of all) await judge(each, expected, sent);
+    for (const each of all) await expectOutcome(each, expected, sent);
   });
 
-  test('it is permanently busy: retried for hours, then given up', async () => {
+  test('a busy service is retried for hours, then the order fails', async () => {
     timeoutMs = 5_000;
     const some = CASES.filter(({ task }) => task === 'renew' || task === 'nameservers');
-    const all = await Promise.all(some.map((of) => asked(of, { kind: 'status_429' })));
+    const all = await Promise.all(some.map((of) => request(of, { kind: 'status_429' })));
     await carryOut(all);
     service.faults.clear();
-    for (const each of all) await judge(each, 'FAILED', 21);
+    for (const each of all) await expectOutcome(each, 'FAILED', 21);
   });
 });
 
-describe('signing in fails', () => {
-  test.each(JSON_FAULTS)('%s: no task was sent, so it is sent later, once', async (kind) => {
+describe('a failed login', () => {
+  test.each(JSON_FAULTS)('with %s delays the request, which is then sent once', async (kind) => {
     timeoutMs = kind === 'hang' ? 700 : 5_000;
     jsonAuth = 'session';
     try {
       await endClients();
       const renew = CASES.filter(({ task }) => task === 'renew' || task === 'delete');
-      const all = await Promise.all(renew.map((of) => asked(of, { kind: 'slow', delayMs: 1, times: 1 })));
+      const all = await Promise.all(renew.map((of) => request(of, { kind: 'slow', delayMs: 1, times: 1 })));
       service.faults.clear();
       service.faults.set({ kind, times: 1, match: { task: 'session.create' } });
       await carryOut(all);
-      for (const each of all) await judge(each, 'SUCCEEDED', 1);
+      for (const each of all) await expectOutcome(each, 'SUCCEEDED', 1);
     } finally {
       jsonAuth = 'basic';
       service.faults.clear();
@@ -452,18 +452,18 @@ describe('a search for preregistrations', () => {
 
   const t = useTestDemo();
 
-  test('reports the error and that nothing was changed, without details', async () => {
+  test('that fails reports that nothing changed, without results', async () => {
     await linkTwoFactor(t.workspace, t.carol);
     for (const kind of KINDS) {
       for (const person of [t.alice, t.carol]) {
         const only = ONLY[kind];
         if (only !== undefined && (only === ALICE) !== (person.user.id === 'U0ALICE')) continue;
         t.service.faults.set({ kind, times: 1, match: { task: 'prereg.search' } });
-        const told = await answerTo(t.workspace, person, '/domain prereg table-001.rest');
-        const what = `${kind}, told to ${person.user.real_name}`;
-        expect(told, what).toMatch(/Nothing changed|The service is busy/);
-        expect(told, what).not.toMatch(/table-001|No preregistrations|Reference/);
-        expect(t.service.faults.list(), `${what}: the fault struck`).toEqual([]);
+        const reply = await answerTo(t.workspace, person, '/domain prereg table-001.rest');
+        const what = `${kind}, reply to ${person.user.real_name}`;
+        expect(reply, what).toMatch(/Nothing changed|The service is busy/);
+        expect(reply, what).not.toMatch(/table-001|No preregistrations|Reference/);
+        expect(t.service.faults.list(), `${what}: the fault was used`).toEqual([]);
       }
     }
   });

@@ -18,38 +18,37 @@ import {
 import { approvedBy, ask, orderAfter, orderOf, requestsOf, type SeenOrder } from '../support/orders.ts';
 
 /*
- * Slack limits, fails, loses responses, or refuses permanently. In every case the service gets one request, the result
- * arrives somewhere, nobody else waits, and at the end every card matches its order's row.
+ * Slack rate limits, fails, loses responses, or refuses permanently. In every case the service gets one request, the
+ * result is delivered, other orders aren't delayed, and every card ends up matching its order's row.
  */
 
 const GENERAL = 'C0GENERAL';
 const ALICES_DM = 'D0ALICE';
 
-// Long waits pass here, without reminders.
+// The clock advances far, so reminders are off.
 const t = useTestDemo({
   settings: { SERVICE_TIMEOUT: '5s', APPROVAL_REMIND_AFTER: '90d', APPROVAL_TTL: '90d' },
 });
 let database: pg.Client;
-/** A message that Slack swallows for as long as the bot waits; checked at the end. */
-let swallowed: Promise<SeenOrder>;
+/** An order whose reply Slack never responds to; checked at the end. */
+let unanswered: Promise<SeenOrder>;
 let names = 0;
 
 beforeAll(async () => {
   database = new pg.Client({ connectionString: t.databaseUrl });
   await database.connect();
-  swallowed = (async () => {
+  unanswered = (async () => {
     const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`, GENERAL);
-    await until('its card is recorded', async () => (await rowOf(order)).shown === 1);
+    await until('the card is recorded', async () => (await rowOf(order)).shown === 1);
     t.workspace.faults.set({ method: 'chat.postMessage', channel: GENERAL, kind: 'timeout', times: 1 });
     await t.bob.click(order.card, 'order_approve');
     return order;
   })();
-  await swallowed;
+  await unanswered;
 });
 afterEach(() => t.workspace.faults.clear());
 afterAll(() => database.end());
 
-/** An unused name of Alice. */
 function newName(): string {
   names += 1;
   const name = `slack-${names}.rest`;
@@ -68,8 +67,8 @@ async function rowOf(order: SeenOrder): Promise<z.infer<typeof row>> {
   return row.parse(rows[0]);
 }
 
-/** Failed attempts to show an order, whose waits have passed. */
-const waits = new Map<string, number>();
+/** Failed attempts to update an order's messages that were already waited for. */
+const handledFailures = new Map<string, number>();
 
 /** @param orderId all orders by default */
 const failures = (orderId = '') =>
@@ -78,26 +77,26 @@ const failures = (orderId = '') =>
     .split('\n')
     .filter((line) => line.includes(orderId) && line.includes('notifying people failed, will retry')).length;
 
-/** Lets the bot's waits pass until Slack shows the order's current state. */
-async function shown(order: SeenOrder): Promise<void> {
+/** Advances past the bot's retries until Slack shows the order's current state. */
+async function waitUntilShown(order: SeenOrder): Promise<void> {
   const isShown = async () => {
     const { version, shown } = await rowOf(order);
     return version === shown;
   };
   for (let tries = 0; tries < 20; tries += 1) {
     await until(
-      `order ${order.id} is shown, or it is tried again`,
-      async () => (await isShown()) || failures(order.id) > (waits.get(order.id) ?? 0),
+      `order ${order.id} is shown or retried`,
+      async () => (await isShown()) || failures(order.id) > (handledFailures.get(order.id) ?? 0),
     );
     if (await isShown()) return;
-    waits.set(order.id, failures(order.id));
-    // Longer than any wait of the bot.
+    handledFailures.set(order.id, failures(order.id));
+    // Longer than any retry delay of the bot.
     await t.demo.moveTime(11 * 60_000);
   }
-  throw new Error(`order ${order.id} is not shown as it is`);
+  throw new Error(`order ${order.id} isn’t shown in its current state`);
 }
 
-const WORDS: Readonly<Record<string, RegExp>> = {
+const CARD_TEXTS: Readonly<Record<string, RegExp>> = {
   PENDING: /Waiting for/,
   SUCCEEDED: /Renewed|Changed/,
   FAILED: /Failed/,
@@ -108,63 +107,62 @@ const WORDS: Readonly<Record<string, RegExp>> = {
 const cardsOf = (order: SeenOrder) => order.messages().filter(({ thread_ts }) => thread_ts === undefined);
 const repliesOf = (order: SeenOrder) => order.messages().filter(({ thread_ts }) => thread_ts !== undefined);
 
-/** Every card of the order matches its row. */
-async function cardIsRight(order: SeenOrder, what: string): Promise<void> {
+async function expectCardMatches(order: SeenOrder, what: string): Promise<void> {
   const { state } = await rowOf(order);
   for (const card of cardsOf(order)) {
     expect(orderOf(card)?.state, `${what}: the card of an order that is ${state}`).toBe(state);
-    expect(textOf(card), `${what}: the words of its card`).toMatch(WORDS[state] ?? /^$/);
+    expect(textOf(card), `${what}: the text of its card`).toMatch(CARD_TEXTS[state] ?? /^$/);
   }
 }
 
-describe('limits one channel for 30 s', () => {
+describe('a channel that is rate limited for 30 s', () => {
   afterEach(async () => {
     t.workspace.faults.clear();
     await t.demo.moveTime(31_000);
   });
 
-  test('it is left alone for that long, everyone else continues, and then all messages arrive in order', async () => {
+  test('gets no calls meanwhile, doesn’t delay others, then gets all messages in order', async () => {
     const name = newName();
     const held = await ask(t.workspace, t.alice, `/domain renew ${name}`);
-    await shown(held);
+    await waitUntilShown(held);
     const before = t.workspace.calls.length;
     t.workspace.faults.set({ method: '*', channel: DOMAINS, kind: 'ratelimited', retryAfter: 30 });
     await t.bob.click(held.card, 'order_approve');
-    await until('the service has carried it out', () => requestsOf(t.service, held)[0]?.status === 200);
+    await until('the service is done', () => requestsOf(t.service, held)[0]?.status === 200);
     const free = await approvedBy(t.bob, ask(t.workspace, t.alice, `/domain renew ${newName()}`, 'C0EXPIRY'));
-    // Slack limits updates for the whole workspace, and posts for each channel.
-    await until('its result is in the thread', () =>
+    // Slack rate limits updates per workspace and posts per channel.
+    await until('the other order’s result in the thread', () =>
       free.replies().some((reply) => orderOf(reply)?.state === 'SUCCEEDED'),
     );
-    await until('its end is known', async () => (await rowOf(held)).state === 'SUCCEEDED');
+    await until('the order has succeeded', async () => (await rowOf(held)).state === 'SUCCEEDED');
     await t.demo.moveTime(20_000);
     const limited = t.workspace.calls.slice(before).filter(({ error }) => error === 'ratelimited');
-    expect(limited.length, 'calls that Slack limited').toBeLessThanOrEqual(2);
+    expect(limited.length, 'rate limited calls').toBeLessThanOrEqual(2);
     expect(held.state, 'meanwhile').not.toBe('SUCCEEDED');
 
     t.workspace.faults.clear();
     await t.demo.moveTime(11_000);
     await held.ends('SUCCEEDED');
-    await cardIsRight(held, 'after the limit');
+    await expectCardMatches(held, 'after the limit');
     expect(held.messages().map((message) => orderOf(message)?.state)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
     expect(requestsOf(t.service, held)).toHaveLength(1);
   });
 
-  test('a person who clicks there gets a direct message', async () => {
+  test('sends the reply to a click there as a direct message', async () => {
     const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);
-    await shown(order);
+    await waitUntilShown(order);
     t.workspace.faults.set({ method: '*', channel: DOMAINS, kind: 'ratelimited', retryAfter: 30 });
     t.workspace.faults.set({ method: 'response_url', kind: 'http_500' });
     await t.alice.click(order.card, 'order_approve');
-    const told = await t.workspace.waitFor(
+    const reply = await t.workspace.waitFor(
       () => t.workspace.messages(ALICES_DM).find(({ text }) => text.includes('You requested this')),
       { what: 'the refusal in Alice’s direct message' },
     );
-    expect(textOf(told)).toMatch(/someone else|an approver has to approve/);
+    expect(textOf(reply)).toMatch(/someone else|an approver has to approve/);
   });
 });
 
-describe('fails once at each step', () => {
+describe('a failure of Slack while', () => {
   const KINDS = [
     { kind: 'ratelimited', retryAfter: 1 },
     { kind: 'http_500' },
@@ -173,47 +171,47 @@ describe('fails once at each step', () => {
     { kind: 'lost_answer' },
   ] as const;
   const STEPS = [
-    { step: 'posting the card', method: 'chat.postMessage', when: 'asking' },
-    { step: 'updating the card', method: 'chat.update', when: 'deciding' },
-    { step: 'posting the result', method: 'chat.postMessage', when: 'deciding' },
+    { step: 'posting the card', method: 'chat.postMessage', when: 'requesting' },
+    { step: 'updating the card', method: 'chat.update', when: 'approving' },
+    { step: 'posting the result', method: 'chat.postMessage', when: 'approving' },
   ] as const;
   const cases = STEPS.flatMap((step) =>
     KINDS.map((fault) => ({ ...step, fault, what: 'code' in fault ? fault.code : fault.kind })),
   );
 
-  test.each(cases)('$step: $what', async ({ method, when, fault, what }) => {
+  test.each(cases)('$step ($what) is retried', async ({ method, when, fault, what }) => {
     const name = newName();
-    if (when === 'asking') t.workspace.faults.set({ method, channel: DOMAINS, times: 1, ...fault });
-    const asking = ask(t.workspace, t.alice, `/domain renew ${name}`, DOMAINS, name);
-    if (when === 'asking') {
+    if (when === 'requesting') t.workspace.faults.set({ method, channel: DOMAINS, times: 1, ...fault });
+    const requesting = ask(t.workspace, t.alice, `/domain renew ${name}`, DOMAINS, name);
+    if (when === 'requesting') {
       await until('Slack has failed', () =>
         t.workspace.calls.some(({ args }) => JSON.stringify(args).includes(name)),
       );
       await t.demo.moveTime(2_000);
     }
-    const order = await asking;
-    waits.set(order.id, failures(order.id));
-    await shown(order);
-    if (when === 'deciding') t.workspace.faults.set({ method, channel: DOMAINS, times: 1, ...fault });
+    const order = await requesting;
+    handledFailures.set(order.id, failures(order.id));
+    await waitUntilShown(order);
+    if (when === 'approving') t.workspace.faults.set({ method, channel: DOMAINS, times: 1, ...fault });
     await t.bob.click(order.card, 'order_approve');
-    await until('its end is known', async () => (await rowOf(order)).state === 'SUCCEEDED');
-    await shown(order);
+    await until('the order has succeeded', async () => (await rowOf(order)).state === 'SUCCEEDED');
+    await waitUntilShown(order);
 
     const lost = fault.kind === 'lost_answer' ? 1 : 0;
-    const extraCards = lost === 1 && when === 'asking' ? 1 : 0;
-    const extraReplies = lost === 1 && method === 'chat.postMessage' && when === 'deciding' ? 1 : 0;
+    const extraCards = lost === 1 && when === 'requesting' ? 1 : 0;
+    const extraReplies = lost === 1 && method === 'chat.postMessage' && when === 'approving' ? 1 : 0;
     expect(cardsOf(order), 'cards').toHaveLength(1 + extraCards);
     expect(
       repliesOf(order).map((reply) => orderOf(reply)?.state),
       'replies',
     ).toEqual(Array.from({ length: 1 + extraReplies }, () => 'SUCCEEDED'));
-    // Of two copies, the clicked one is known as well.
-    await cardIsRight(order, what);
+    // If there are two cards, the clicked one is updated too.
+    await expectCardMatches(order, what);
     expect(requestsOf(t.service, order)).toHaveLength(1);
   });
 });
 
-test('answers with an HTML page: the card is retried, and arrives complete', async () => {
+test('a card is retried and posted in full after Slack responds with HTML', async () => {
   const name = newName();
   const before = t.workspace.calls.length;
   t.workspace.faults.set({ method: 'chat.postMessage', channel: DOMAINS, kind: 'no_json', times: 4 });
@@ -225,16 +223,16 @@ test('answers with an HTML page: the card is retried, and arrives complete', asy
     const failed = failures();
     await t.alice.command(DOMAINS, `/domain renew ${name}`);
     for (let tries = 1; tries <= 4; tries += 1) {
-      // Before that the wait would begin only after the clock has moved.
-      await until(`attempt ${tries} has failed and is put off`, () => failures() >= failed + tries);
+      // The retry delay must start before the clock moves.
+      await until(`attempt ${tries} has failed and is rescheduled`, () => failures() >= failed + tries);
       await t.demo.moveTime(11 * 60_000);
     }
   };
   const order = await orderAfter(t.workspace, askAndWait, DOMAINS, name);
-  await shown(order);
+  await waitUntilShown(order);
   expect(posts().map(({ error }) => error)).toEqual([...Array(4).fill('no_json'), undefined]);
   const shapes = posts().map(({ args }) => JSON.stringify(args['blocks']).replace(/\d/g, '').length);
-  expect(Math.min(...shapes), 'its blocks at each attempt').toBeGreaterThan(Math.max(...shapes) / 2);
+  expect(Math.min(...shapes), 'size of the blocks at each attempt').toBeGreaterThan(Math.max(...shapes) / 2);
   expect(buttonsOf(order.card)).toContain('order_approve');
   const metrics = await (await fetch(`${t.botUrl}/metrics`)).text();
   expect(metrics).toMatch(/slack_calls_total\{method="chat.postMessage",outcome="unreachable"\} [4-9]/);
@@ -242,7 +240,7 @@ test('answers with an HTML page: the card is retried, and arrives complete', asy
 });
 
 describe.each(['token_revoked', 'invalid_auth', 'account_inactive', 'token_expired'])(
-  'refuses the bot’s token (%s)',
+  'while Slack refuses the bot’s token (%s)',
   (code) => {
     const readiness = async () => {
       const response = await fetch(`${t.botUrl}/readyz`);
@@ -250,26 +248,26 @@ describe.each(['token_revoked', 'invalid_auth', 'account_inactive', 'token_expir
     };
     const complaints = () => t.logged().split('Slack refuses SLACK_BOT_TOKEN').length - 1;
 
-    test('the bot isn’t ready and says why; once Slack accepts it again, the bot is ready', async () => {
+    test('the bot isn’t ready and shows why, until Slack accepts the token again', async () => {
       const before = complaints();
       t.workspace.faults.set({ method: '*', kind: 'error', code });
-      await until('it is not ready', async () => (await readiness()).startsWith('503'));
+      await until('the bot isn’t ready', async () => (await readiness()).startsWith('503'));
       expect(await readiness()).toContain(`"slack":"refuses SLACK_BOT_TOKEN (${code})"`);
-      expect(complaints(), 'lines that say what to do').toBe(before + 1);
+      expect(complaints(), 'log lines that explain what to do').toBe(before + 1);
       t.workspace.faults.clear();
-      await until('it is ready', async () => (await readiness()).startsWith('200'));
+      await until('the bot is ready', async () => (await readiness()).startsWith('200'));
       expect(t.logged()).toContain('Slack accepts SLACK_BOT_TOKEN again');
     });
   },
 );
 
-test('refuses with an unknown code: it doesn’t become a metric’s label', async () => {
+test('an unknown error code of Slack doesn’t become a metric’s label', async () => {
   const code = 'a_word_that_nobody_knows';
   t.workspace.faults.set({ method: 'chat.postEphemeral', kind: 'error', code });
   t.workspace.faults.set({ method: 'response_url', kind: 'http_500' });
   const before = t.workspace.messages(ALICES_DM).length;
   await t.alice.command(DOMAINS, '/domain whoami');
-  await until('a direct message to her', () => t.workspace.messages(ALICES_DM).length > before);
+  await until('a direct message to Alice', () => t.workspace.messages(ALICES_DM).length > before);
   // The metrics are cached for a second.
   await until('the refusal is counted', async () => {
     const metrics = await (await fetch(`${t.botUrl}/metrics`)).text();
@@ -278,29 +276,29 @@ test('refuses with an unknown code: it doesn’t become a metric’s label', asy
   });
 });
 
-describe('refuses permanently', () => {
-  const directly = (order: SeenOrder) =>
+describe('a permanent refusal of Slack', () => {
+  const directMessagesAbout = (order: SeenOrder) =>
     t.workspace.messages(ALICES_DM).filter((message) => orderOf(message)?.id === order.id);
 
   test.each(['is_archived', 'not_in_channel', 'channel_not_found', 'restricted_action_thread_locked'])(
-    'to post in the channel (%s) after the card: the requester gets a direct message',
+    'to post in the channel (%s) sends the result to the requester as a direct message',
     async (code) => {
       const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);
-      await shown(order);
+      await waitUntilShown(order);
       t.workspace.faults.set({ method: 'chat.update', channel: DOMAINS, kind: 'error', code });
       t.workspace.faults.set({ method: 'chat.postMessage', channel: DOMAINS, kind: 'error', code });
       await t.bob.click(order.card, 'order_approve');
-      await until('the direct message', () => directly(order).length > 0);
-      await shown(order);
-      const told = directly(order).map((message) => orderOf(message)?.state);
+      await until('the direct message', () => directMessagesAbout(order).length > 0);
+      await waitUntilShown(order);
+      const states = directMessagesAbout(order).map((message) => orderOf(message)?.state);
       // The card and its reply.
-      expect(told).toEqual(['SUCCEEDED', 'SUCCEEDED']);
+      expect(states).toEqual(['SUCCEEDED', 'SUCCEEDED']);
     },
   );
 
-  test('with an unknown code: after a while the requester gets a direct message', async () => {
+  test('with an unknown code sends the result as a direct message after some retries', async () => {
     const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);
-    await shown(order);
+    await waitUntilShown(order);
     t.workspace.faults.set({
       method: 'chat.postMessage',
       channel: DOMAINS,
@@ -308,97 +306,97 @@ describe('refuses permanently', () => {
       code: 'no_such_luck',
     });
     await t.bob.click(order.card, 'order_approve');
-    await until('its end is known', async () => (await rowOf(order)).state === 'SUCCEEDED');
-    expect(directly(order), 'at first').toEqual([]);
-    await shown(order);
-    expect(directly(order).map((message) => orderOf(message)?.state)).toEqual(['SUCCEEDED']);
-    await cardIsRight(order, 'all the same');
+    await until('the order has succeeded', async () => (await rowOf(order)).state === 'SUCCEEDED');
+    expect(directMessagesAbout(order), 'at first').toEqual([]);
+    await waitUntilShown(order);
+    expect(directMessagesAbout(order).map((message) => orderOf(message)?.state)).toEqual(['SUCCEEDED']);
+    await expectCardMatches(order, 'after the refusal');
   });
 
-  test('to change the card with an unknown code: the thread has the result at once', async () => {
+  test('to update the card doesn’t delay the result in the thread', async () => {
     const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);
-    await shown(order);
+    await waitUntilShown(order);
     t.workspace.faults.set({ method: 'chat.update', channel: DOMAINS, kind: 'error', code: 'no_such_luck' });
     await t.bob.click(order.card, 'order_approve');
     await order.reply('SUCCEEDED');
     t.workspace.faults.clear();
-    await shown(order);
-    await cardIsRight(order, 'in the end');
+    await waitUntilShown(order);
+    await expectCardMatches(order, 'in the end');
     expect(repliesOf(order)).toHaveLength(1);
   });
 
-  test('because a person deleted the card: it is posted again, with the result in its thread', async () => {
+  test('because the card was deleted posts it again, with the result in its thread', async () => {
     const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);
-    await shown(order);
+    await waitUntilShown(order);
     const { ts } = order.card;
     await t.bob.click(order.card, 'order_approve');
     const web = createSlackWeb(new Secret(t.workspace.botToken), t.workspace.apiUrl);
     await web.call('chat.delete', { channel: DOMAINS, ts }, okResponseSchema);
-    await until('its end is known', async () => (await rowOf(order)).state === 'SUCCEEDED');
-    await shown(order);
+    await until('the order has succeeded', async () => (await rowOf(order)).state === 'SUCCEEDED');
+    await waitUntilShown(order);
     await order.ends('SUCCEEDED');
     expect(cardsOf(order)).toHaveLength(1);
     expect(order.card.ts).not.toBe(ts);
     expect(repliesOf(order).map(({ thread_ts }) => thread_ts)).toEqual([order.card.ts]);
   });
 
-  test('the bot’s token, for an hour: orders continue, and all messages follow', async () => {
+  test('of the bot’s token for an hour doesn’t stop orders, and all messages follow', async () => {
     const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);
-    await shown(order);
-    // Long enough to be shown as running.
+    await waitUntilShown(order);
+    // Slow enough for the card to show it as running.
     t.service.faults.set({ kind: 'slow', delayMs: 1_500, times: 1, match: { task: 'domain.renew' } });
-    // Slack is asked for the approvers: that comes before.
+    // The click needs Slack for the approvers, so Slack fails only afterwards.
     await t.bob.click(order.card, 'order_approve');
-    await until('the request is under way', () => requestsOf(t.service, order).length === 1);
+    await until('the request is sent', () => requestsOf(t.service, order).length === 1);
     await order.becomes('EXECUTING');
     t.workspace.faults.set({ method: '*', kind: 'error', code: 'token_revoked' });
-    await until('its end is known', async () => (await rowOf(order)).state === 'SUCCEEDED');
+    await until('the order has succeeded', async () => (await rowOf(order)).state === 'SUCCEEDED');
     await t.demo.moveTime(60 * 60_000);
-    expect(order.state, 'nothing can be shown').toBe('EXECUTING');
+    expect(order.state, 'the state on the card while Slack refuses').toBe('EXECUTING');
     t.workspace.faults.clear();
-    await shown(order);
+    await waitUntilShown(order);
     await order.ends('SUCCEEDED');
     expect(cardsOf(order)).toHaveLength(1);
     expect(requestsOf(t.service, order)).toHaveLength(1);
   });
 });
 
-describe('fails at views', () => {
+describe('a failure of Slack’s views API', () => {
   test.each([
     { kind: 'ratelimited', retryAfter: 30 },
     { kind: 'http_500' },
     { kind: 'lost_answer' },
     { kind: 'error', code: 'internal_error' },
     { kind: 'error', code: 'expired_trigger_id' },
-  ] as const)('opening one: $kind $code is reported', async (fault) => {
+  ] as const)('when opening a form is reported: $kind $code', async (fault) => {
     t.workspace.faults.set({ method: 'views.open', times: 1, ...fault });
-    const told = await answerTo(t.workspace, t.alice, '/domain renew');
-    expect(told).toMatch('code' in fault && fault.code === 'expired_trigger_id' ? /too long/ : /Reference/);
+    const answer = await answerTo(t.workspace, t.alice, '/domain renew');
+    expect(answer).toMatch('code' in fault && fault.code === 'expired_trigger_id' ? /too long/ : /Reference/);
     for (const view of t.alice.openedViews()) await t.alice.close(view);
   });
 
-  test('changing one that says it is checking: the outcome is posted in the channel', async () => {
+  test('when updating a form that is being checked posts the result in the channel', async () => {
     t.service.faults.set({ kind: 'slow', delayMs: 2_300, times: 1, match: { task: 'session.create' } });
     const view = await openForm(t.workspace, t.carol, '/domain link');
     t.workspace.faults.set({ method: 'views.update', kind: 'http_500' });
-    const told = await toldAfter(t.workspace, t.carol, () =>
+    const answer = await toldAfter(t.workspace, t.carol, () =>
       t.carol.submit(view, { user: 'bob', context: '4', password: 'bob-sandbox-password' }),
     );
-    expect(told).toMatch(/bob/);
+    expect(answer).toMatch(/bob/);
   });
 
-  test('opening one is limited for a second: it opens while its trigger is valid', async () => {
+  test('when opening a form is retried while the trigger is valid', async () => {
     t.workspace.faults.set({ method: 'views.open', kind: 'ratelimited', retryAfter: 1, times: 1 });
     const view = await openForm(t.workspace, t.alice, '/domain renew');
     expect(view.callback_id).toBe('renew');
     await t.alice.close(view);
   });
 
-  test('publishing the Home tab is limited for a second: then it shows the current state', async () => {
+  test('when publishing Home is retried with the current state', async () => {
     t.workspace.faults.set({ method: 'views.publish', kind: 'ratelimited', retryAfter: 1, times: 1 });
     const before = t.workspace.calls.length;
     await t.ada.openHome();
-    await until('Slack has limited it', () =>
+    await until('Slack has rate limited it', () =>
       t.workspace.calls.slice(before).some(({ error }) => error === 'ratelimited'),
     );
     await link(t.workspace, t.ada, SANDBOX_ACCOUNTS.bob);
@@ -408,7 +406,7 @@ describe('fails at views', () => {
     expect(published.map(({ ok }) => ok)).toEqual([false, true]);
   });
 
-  test('publishing the Home tab: the next time it works', async () => {
+  test('when publishing Home doesn’t affect the next time it is opened', async () => {
     t.workspace.faults.set({ method: 'views.publish', kind: 'http_500', times: 1 });
     await t.carol.openHome();
     await t.carol.openHome();
@@ -416,9 +414,9 @@ describe('fails at views', () => {
   });
 });
 
-test('never responds: the message is posted again after the bot’s timeout', async () => {
-  const order = await swallowed;
+test('a message that Slack never responds to is posted again after the bot’s timeout', async () => {
+  const order = await unanswered;
   await order.ends('SUCCEEDED', 15_000);
   expect(repliesOf(order)).toHaveLength(1);
-  await cardIsRight(order, 'after the silence');
+  await expectCardMatches(order, 'after the timeout');
 });

@@ -5,12 +5,12 @@ import { CrashSite } from '../support/crash.ts';
 import { textOf, until } from '../support/demo.ts';
 
 /*
- * The bot is killed (SIGKILL) while it asks an owner. Another one continues: the owner is asked about every name, and
- * not again in that period. A message that was posted but not recorded is posted a second time.
+ * The bot is killed (SIGKILL) while it asks an owner, and restarted: the owner is asked about every name once in that
+ * period. A message that was posted but not recorded is posted a second time.
  */
 
 const MAX_WAIT_MS = 60_000;
-/** Within the first threshold. No later threshold passes in two days. */
+/** Past the first threshold; the next one isn't reached within two days. */
 const DAYS_LEFT = 25;
 
 let site: CrashSite;
@@ -25,8 +25,8 @@ afterAll(async () => {
   await site.close();
 });
 
-/** No lookup of them is due. */
-async function own(owner: string, names: readonly string[]): Promise<void> {
+/** Adds names of an owner. No lookup of them is due. */
+async function addNames(owner: string, names: readonly string[]): Promise<void> {
   await db.query(
     `INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_dns_at, next_registry_at, last_lookup_at,
        tags, owner_id, team_id, urgent)
@@ -43,7 +43,7 @@ async function questionsOf(names: readonly string[]): Promise<readonly unknown[]
   return rows.map(({ question }) => question);
 }
 
-async function isSettled(owner: string): Promise<boolean> {
+async function isQuestionSent(owner: string): Promise<boolean> {
   const { rows } = await db.query(
     `SELECT FROM notifications WHERE subject_kind = 'owner_question' AND subject_id LIKE $1 AND purpose = 'plan'
        AND due_at IS NULL AND lease_until IS NULL`,
@@ -52,7 +52,7 @@ async function isSettled(owner: string): Promise<boolean> {
   return rows.length === 1;
 }
 
-/** Moves the bot's clock by a day, and waits until it has done what is due. */
+/** Advances the bot's clock by a day, and waits until due work is done. */
 async function nextDay(day: number): Promise<void> {
   const { child } = site.bot;
   process.kill(child.pid, 'SIGUSR2');
@@ -63,34 +63,34 @@ test.each([
   ['question not posted', 'U0CAROL', 'D0CAROL', 1],
   ['question posted, not recorded', 'U0BOB', 'D0BOB', 2],
 ] as const)(
-  'killed at: %s',
+  'a bot killed at “%s” asks the owner about every name',
   async (point, owner, channel, posts) => {
     const names = ['one', 'two', 'three'].map((name) => `${name}-of-${owner.toLowerCase()}.rest`);
-    const asked = () =>
+    const questionMessages = () =>
       site.s.workspace.messages(channel).filter((each) => names.some((name) => textOf(each).includes(name)));
-    const isWhole = (message: Message) =>
+    const isComplete = (message: Message) =>
       names.every((name) => textOf(message).includes(`*${name}*`)) &&
       textOf(message).startsWith('Do you still need these 3 names?');
 
-    await own(owner, names);
+    await addNames(owner, names);
     await site.restartUntil(point);
-    expect(asked(), 'before the restart').toHaveLength(posts - 1);
+    expect(questionMessages(), 'before the restart').toHaveLength(posts - 1);
     const questions = await questionsOf(names);
     await site.restart();
-    await until('the owner is asked', () => isSettled(owner), MAX_WAIT_MS);
-    expect(asked().map(isWhole)).toEqual(Array.from({ length: posts }, () => true));
+    await until('the question is sent', () => isQuestionSent(owner), MAX_WAIT_MS);
+    expect(questionMessages().map(isComplete)).toEqual(Array.from({ length: posts }, () => true));
 
     for (const day of [1, 2]) await nextDay(day);
-    expect(asked(), 'after two days').toHaveLength(posts);
+    expect(questionMessages(), 'after two days').toHaveLength(posts);
     expect(await questionsOf(names)).toEqual(questions);
 
-    // An unrecorded message takes answers too. The recorded one shows them.
+    // Answers are accepted on the unrecorded message too, and shown on the recorded one.
     const person = site.s.workspace.as(owner);
-    for (const [index, message] of asked().entries()) {
+    for (const [index, message] of questionMessages().entries()) {
       await person.click(message, 'owner_keep', { value: names[index] ?? '' });
     }
     await until('the answers are shown', () => {
-      const text = textOf(asked().at(-1) ?? { blocks: [] });
+      const text = textOf(questionMessages().at(-1) ?? { blocks: [] });
       return names.slice(0, posts).every((name) => text.includes(`*${name}* · you’re keeping it`));
     });
   },

@@ -5,15 +5,15 @@ import { z } from 'zod';
 import { actUntilOpened, answerTo, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
 
 /*
- * A year of 200 names, 12 owners and four departures, in the local workspace: owners answer by clicks, or not at all.
- * The clock moves by days in the first week, then by weeks.
+ * A year with 200 names, 12 owners and four departures: owners answer with clicks, or not at all. The clock moves by
+ * days in the first week, then by weeks.
  */
 
 const NAMES = 200;
 const PEOPLE = Array.from({ length: 12 }, (_, index) => `U0OWNER${index}`);
 const DAYS = 365;
 const DAY_MS = 86_400_000;
-/** People who leave, by day. Others get their names a week later. */
+/** People who leave, by day. Their names are reassigned a week later. */
 const DEPARTURES = new Map([
   [63, 'U0OWNER1'],
   [147, 'U0OWNER4'],
@@ -41,7 +41,7 @@ const t = useTestDemo({
 
 function withOwners({ users, channels }: Seed): Partial<Seed> {
   const [template] = users;
-  if (template === undefined) throw new Error('a workspace has people');
+  if (template === undefined) throw new Error('the seed has no users');
   const owners = PEOPLE.map((id) => ({ ...template, id, name: id.toLowerCase(), real_name: id }));
   return {
     users: [...users, ...owners],
@@ -56,7 +56,7 @@ beforeAll(async () => {
 });
 afterAll(() => client.end());
 
-/** No lookup is due in this year. */
+/** Adds the names. No lookup is due within the year. */
 async function watchNames(): Promise<void> {
   await client.query(
     `INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_dns_at, next_registry_at, last_lookup_at,
@@ -69,7 +69,7 @@ async function watchNames(): Promise<void> {
   );
 }
 
-/** Each name is renewed in its last week, whatever was answered. */
+/** Renews each name in its last week, regardless of its answer. */
 async function renewInLastWeek(): Promise<void> {
   await client.query(
     `UPDATE domains SET expires_at = expires_at + interval '365 days', reminded_threshold = 2147483647,
@@ -94,12 +94,12 @@ async function readNames() {
   return nameRows.parse(rows);
 }
 
-/** Midnight of the product's day. */
+/** Midnight of the current day by the demo's clock. */
 function today(): number {
   return Math.floor(t.service.clock.registry() / DAY_MS) * DAY_MS;
 }
 
-/** A repeatable mix of people and answers. */
+/** A reproducible choice. */
 function pick(seed: string, of: number): number {
   let hash = 7;
   for (const letter of seed) hash = (hash * 31 + letter.charCodeAt(0)) % 1_000_003;
@@ -108,9 +108,9 @@ function pick(seed: string, of: number): number {
 
 const left = new Set<string>();
 
-function living(seed: string): string {
-  const here = PEOPLE.filter((person) => !left.has(person));
-  return here[pick(seed, here.length)] ?? '';
+function pickPresentOwner(seed: string): string {
+  const present = PEOPLE.filter((person) => !left.has(person));
+  return present[pick(seed, present.length)] ?? '';
 }
 
 const menu = z.object({
@@ -120,7 +120,7 @@ const menu = z.object({
   }),
 });
 
-function askedIn({ blocks = [] }: Message): string[] {
+function namesAskedIn({ blocks = [] }: Message): string[] {
   return blocks.flatMap((block) => {
     const read = menu.safeParse(block);
     return read.success ? (read.data.accessory.options[0]?.value.split(':')[1] ?? []) : [];
@@ -135,7 +135,7 @@ async function answer(person: Actor, message: Message, name: string, day: number
   const click = (action: string) => person.click(message, action, { value: name });
   if (choice < 6) await toldAfter(t.workspace, person, () => click('owner_keep'));
   if (choice === 6) {
-    const owner = living(`${name} ${day} to`);
+    const owner = pickPresentOwner(`${name} ${day} to`);
     if (owner === person.user.id) return;
     const form = await actUntilOpened(t.workspace, person, () => click('owner_handover'));
     await toldAfter(t.workspace, person, () => person.submit(form, { owner, note: `from day ${day}` }));
@@ -151,43 +151,46 @@ async function assignNames(leaver: string): Promise<void> {
   const alert = t.workspace
     .messages('C0DOMAINS')
     .findLast((each) => textOf(each).includes(`<@${leaver}> has left`));
-  if (alert === undefined) throw new Error(`no alert of ${leaver}`);
+  if (alert === undefined) throw new Error(`no alert about ${leaver}`);
   const form = await actUntilOpened(t.workspace, t.ada, () => t.ada.click(alert, 'owners_assign'));
   const names = (await readNames()).filter(({ owner }) => owner === leaver).map(({ name }) => name);
-  await toldAfter(t.workspace, t.ada, () => t.ada.submit(form, { names, owner: living(leaver) }));
+  await toldAfter(t.workspace, t.ada, () => t.ada.submit(form, { names, owner: pickPresentOwner(leaver) }));
 }
 
-test('in a year no name is without an owner or a question, and nobody is bothered twice', async () => {
+test('over a year every name has an owner and a question, and nobody is asked twice', async () => {
   const problems: string[] = [];
   const asked = new Set<string>();
   const seen = new Map<string, number>();
   await t.demo.moveTime(today() + DAY_MS + 9 * 3_600_000 + 60_000 - t.service.clock.registry());
   await watchNames();
 
-  /** Heads of the day, by person. */
-  let heads: readonly string[] = [];
+  /** The recipient of each new message of the day that isn't a reply. */
+  let notified: readonly string[] = [];
 
   /** @returns whether there were new messages: answers can cause more */
   const readDay = async (day: number) => {
-    await until('everything is sent', async () => (await dueNow()) === 0);
-    const before = seenCount();
+    await until('all notifications are sent', async () => (await countDueNotifications()) === 0);
+    const before = countSeenMessages();
     for (const person of PEOPLE) {
       const messages = directMessages(person);
       const added = messages.slice(seen.get(person) ?? 0);
       seen.set(person, messages.length);
-      heads = [...heads, ...added.flatMap(({ thread_ts }) => (thread_ts === undefined ? [person] : []))];
+      notified = [
+        ...notified,
+        ...added.flatMap(({ thread_ts }) => (thread_ts === undefined ? [person] : [])),
+      ];
       if (added.length > 0 && left.has(person)) problems.push(`${person} got a message after leaving`);
       for (const message of added)
-        for (const name of askedIn(message)) {
+        for (const name of namesAskedIn(message)) {
           const question = `${name} ${person} ${Math.floor(day / 300)}`;
           if (asked.has(question)) problems.push(`asked twice: ${question}`);
           asked.add(question);
           await answer(t.workspace.as(person), message, name, day);
         }
     }
-    return seenCount() > before;
+    return countSeenMessages() > before;
   };
-  const seenCount = () => [...seen.values()].reduce((sum, count) => sum + count, 0);
+  const countSeenMessages = () => [...seen.values()].reduce((sum, count) => sum + count, 0);
 
   for (let day = 0, days = 1; day < DAYS; days = day < WEEK ? 1 : WEEK, day += days) {
     const leaver = DEPARTURES.get(day);
@@ -198,9 +201,10 @@ test('in a year no name is without an owner or a question, and nobody is bothere
     const orphaned = DEPARTURES.get(day - ASSIGNED_AFTER);
     if (orphaned !== undefined) await assignNames(orphaned);
     await t.demo.moveTime(days * DAY_MS);
-    heads = [];
+    notified = [];
     while (await readDay(day));
-    if (new Set(heads).size < heads.length) problems.push(`two messages on day ${day}: ${heads.join(', ')}`);
+    if (new Set(notified).size < notified.length)
+      problems.push(`two messages on day ${day}: ${notified.join(', ')}`);
     await renewInLastWeek();
   }
 
@@ -214,7 +218,7 @@ test('in a year no name is without an owner or a question, and nobody is bothere
     expect(await answerTo(t.workspace, t.ada, `/domain names ${filter}`)).toMatch(/^No names match/);
 }, 180_000);
 
-async function dueNow(): Promise<number> {
+async function countDueNotifications(): Promise<number> {
   const { rows } = await client.query(
     `SELECT count(*)::int AS count FROM notifications
      WHERE purpose = 'plan' AND due_at <= $1 AND subject_kind IN ('owner_question', 'digest', 'owner_left')`,

@@ -13,36 +13,36 @@ import { orderAfter, requestsOf } from '../support/orders.ts';
 import { auditLog, choicesOf, DELEGATION, fieldsOf } from '../support/people.ts';
 
 /*
- * Owners of names: chosen with the order, asked before the expiry, and replaced when they leave.
+ * Owners of names are chosen with the order, asked before expiry, and replaced when they leave.
  */
 
 const t = useTestDemo({ speedup: 8 });
-const told = (line: string) => answerTo(t.workspace, t.alice, `/domain ${line}`);
+const send = (line: string) => answerTo(t.workspace, t.alice, `/domain ${line}`);
 
-async function registered(form: View, values: Readonly<Record<string, string | null>>) {
+async function register(form: View, values: Readonly<Record<string, string | null>>) {
   const order = await orderAfter(t.workspace, () => t.alice.submit(form, { ...DELEGATION, ...values }));
   await t.bob.click(order.card, 'order_approve');
   await order.ends('SUCCEEDED');
   return order;
 }
 
-describe('a registration', () => {
-  test('asks for an owner and a purpose, which the name gets after success and which aren’t sent', async () => {
+describe('registering a name', () => {
+  test('asks for an owner and a note, which the name gets and the service doesn’t', async () => {
     const form = await openForm(t.workspace, t.alice, '/domain create owned.rest');
     expect(fieldsOf(form)).toEqual(expect.arrayContaining(['owner', 'note']));
     expect(form.state.values).toMatchObject({ owner: { owner: { selected_user: 'U0ALICE' } } });
-    const order = await registered(form, { owner: 'U0CAROL', note: 'the summer campaign' });
+    const order = await register(form, { owner: 'U0CAROL', note: 'the summer campaign' });
     const [request] = requestsOf(t.service, order);
     expect(JSON.stringify(request?.body)).not.toMatch(/U0CAROL|summer campaign/);
-    await until('the name has them', async () =>
-      /\*Owner\* <@U0CAROL>\n\*Note\* the summer campaign/.test(await told('name owned.rest')),
+    await until('the owner and note of the name', async () =>
+      /\*Owner\* <@U0CAROL>\n\*Note\* the summer campaign/.test(await send('name owned.rest')),
     );
   });
 
-  test('without an owner leaves the name without one', async () => {
-    await registered(await openForm(t.workspace, t.alice, '/domain create nobodys.rest'), { owner: null });
-    await until('the name is watched', async () => (await told('name nobodys.rest')).includes('Expires'));
-    expect(await told('name nobodys.rest')).not.toContain('*Owner* <@');
+  test('without an owner leaves the name without an owner', async () => {
+    await register(await openForm(t.workspace, t.alice, '/domain create nobodys.rest'), { owner: null });
+    await until('the name is watched', async () => (await send('name nobodys.rest')).includes('Expires'));
+    expect(await send('name nobodys.rest')).not.toContain('*Owner* <@');
   });
 
   test.each([
@@ -50,7 +50,7 @@ describe('a registration', () => {
     ['a guest', 'U0CAROL', { is_restricted: true }],
     ['the bot', 'U0STEWARD', undefined],
     ['a deactivated person', 'U0CAROL', { deleted: true }],
-  ])('refuses %s as the owner', async (_who, owner, changes) => {
+  ])('rejects %s as the owner', async (_who, owner, changes) => {
     if (changes !== undefined) await t.workspace.changePerson(owner, changes);
     const form = await openForm(t.workspace, t.alice, '/domain create refused.rest');
     expect(await t.alice.submit(form, { ...DELEGATION, owner })).toMatchObject({
@@ -65,10 +65,10 @@ describe('a registration', () => {
 describe('an owner who leaves', () => {
   const NAMES = ['first.rest', 'second.rest', 'third.rest'];
 
-  test('is named in one alert, from which the names get another owner', async () => {
+  test('is reported in one alert, from which the names are reassigned', async () => {
     const file = await openForm(t.workspace, t.alice, '/domain import');
     await toldAfter(t.workspace, t.alice, () => t.alice.submit(file, { names: NAMES.join('\n') }));
-    await told('names first second third');
+    await send('names first second third');
     const list = t.alice.ephemerals().at(-1);
     if (list === undefined) throw new Error('no list');
     const edit = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(list, 'names_edit'));
@@ -80,24 +80,24 @@ describe('an owner who leaves', () => {
       { what: 'the alert' },
     );
     expect(textOf(alert)).toMatch(/4 names need an owner.*first.rest, second.rest, third.rest/s);
-    expect(await told('names owner:left')).toMatch(/^4 names.*<@U0CAROL> \(left\)/s);
+    expect(await send('names owner:left')).toMatch(/^4 names.*<@U0CAROL> \(left\)/s);
 
     const form = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(alert, 'owners_assign'));
     expect(choicesOf(form, 'names')).toEqual(expect.arrayContaining(NAMES));
     const assigned = { names: NAMES, owner: 'U0CAROL' };
     expect(await t.bob.submit(form, assigned)).toMatchObject({ errors: { owner: expect.any(String) } });
     await toldAfter(t.workspace, t.bob, () => t.bob.submit(form, { ...assigned, owner: 'U0BOB' }));
-    expect(await told('names owner:left')).toMatch(/^1 name /);
+    expect(await send('names owner:left')).toMatch(/^1 name /);
 
     const late = await actUntilOpened(t.workspace, t.ada, () => t.ada.click(alert, 'owners_assign'));
     expect(choicesOf(late, 'names')).toEqual(['owned.rest']);
     t.ada.close(late);
   });
 
-  test('owns the names again after coming back', async () => {
+  test('owns the remaining names again after coming back', async () => {
     await t.workspace.changePerson('U0CAROL', { deleted: false });
-    await until('the mark is gone', async () => /^No names match/.test(await told('names owner:left')));
-    expect(await told('names owner:@U0CAROL')).toContain('owned.rest');
+    await until('no mark', async () => /^No names match/.test(await send('names owner:left')));
+    expect(await send('names owner:@U0CAROL')).toContain('owned.rest');
   });
 });
 
@@ -106,9 +106,9 @@ describe('the question to an owner', () => {
   const NAMES = ['keep.rest', 'pass.rest', 'silent.rest'];
   const questions = (channel: string) =>
     t.workspace.messages(channel).filter(({ blocks }) => JSON.stringify(blocks).includes('"owner_question"'));
-  const said = (person: Actor, message: Message, action: string, value: string) =>
+  const answer = (person: Actor, message: Message, action: string, value: string) =>
     toldAfter(t.workspace, person, () => person.click(message, action, { value }));
-  const asked = async (channel: string, fits: (text: string) => boolean = () => true) =>
+  const waitForQuestion = async (channel: string, fits: (text: string) => boolean = () => true) =>
     t.workspace.waitFor(() => questions(channel).findLast((each) => fits(textOf(each))), {
       what: `a question in ${channel}`,
     });
@@ -117,9 +117,9 @@ describe('the question to an owner', () => {
     const noon = new Date(t.service.clock.registry() + 12 * DAY_MS).setUTCHours(12, 0, 0, 0);
     for (const name of NAMES) {
       t.service.state.addDomain({ name, context: 4, expires: noon });
-      await told(`watch ${name}`);
+      await send(`watch ${name}`);
     }
-    await told('names keep pass silent');
+    await send('names keep pass silent');
     const list = t.alice.ephemerals().at(-1);
     if (list === undefined) throw new Error('no list');
     const edit = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(list, 'names_edit'));
@@ -127,35 +127,37 @@ describe('the question to an owner', () => {
     await t.demo.moveTime(DAY_MS);
   });
 
-  test('is one message with all names that are new', async () => {
-    const question = await asked('D0CAROL');
+  test('is one message about all names that are due', async () => {
+    const question = await waitForQuestion('D0CAROL');
     expect(textOf(question)).toMatch(/^Do you still need these 3 names\?/);
     expect(questions('D0CAROL')).toHaveLength(1);
-    expect(await told('name silent.rest')).toContain('<@U0CAROL> (no answer yet)');
+    expect(await send('name silent.rest')).toContain('<@U0CAROL> (no answer yet)');
   });
 
-  test('is answered once, by the owner, and the answer is everywhere', async () => {
-    const question = await asked('D0CAROL');
-    expect(await said(t.carol, question, 'owner_keep', 'keep.rest')).toContain('You’re keeping *keep.rest*');
-    expect(await said(t.carol, question, 'owner_keep', 'keep.rest')).toContain(
+  test('is answered once, and the answer is shown in every view of the name', async () => {
+    const question = await waitForQuestion('D0CAROL');
+    expect(await answer(t.carol, question, 'owner_keep', 'keep.rest')).toContain(
+      'You’re keeping *keep.rest*',
+    );
+    expect(await answer(t.carol, question, 'owner_keep', 'keep.rest')).toContain(
       'You already decided to keep this name',
     );
     for (const line of ['name keep.rest', 'expiring 30'])
-      expect(await told(line)).toMatch(/<@U0CAROL>(: keep| \(answer: keep\))/);
-    await asked('D0CAROL', (text) => text.includes('*keep.rest* · you’re keeping it'));
+      expect(await send(line)).toMatch(/<@U0CAROL>(: keep| \(answer: keep\))/);
+    await waitForQuestion('D0CAROL', (text) => text.includes('*keep.rest* · you’re keeping it'));
   });
 
-  test('is on the Home tab, with the next name to decide', async () => {
+  test('is on the owner’s Home tab, with the next name to decide', async () => {
     await t.carol.openHome();
-    await until('Home shows it', () => {
+    await until('the names on Home', () => {
       const home = t.carol.homeView();
-      const shown = home === undefined ? '' : textOf(home);
-      return shown.includes('*Your names*: 4') && /Next decision due: \*(pass|silent)\.rest\*/.test(shown);
+      const text = home === undefined ? '' : textOf(home);
+      return text.includes('*Your names*: 4') && /Next decision due: \*(pass|silent)\.rest\*/.test(text);
     });
   });
 
   test('goes to the new owner with a note when the name is handed over', async () => {
-    const question = await asked('D0CAROL');
+    const question = await waitForQuestion('D0CAROL');
     const form = await actUntilOpened(t.workspace, t.carol, () =>
       t.carol.click(question, 'owner_handover', { value: 'pass.rest' }),
     );
@@ -166,25 +168,25 @@ describe('the question to an owner', () => {
     await toldAfter(t.workspace, t.carol, () =>
       t.carol.submit(form, { owner: 'U0BOB', note: 'you run the shop' }),
     );
-    const message = await asked('D0BOB');
+    const message = await waitForQuestion('D0BOB');
     expect(textOf(message)).toContain('<@U0CAROL> handed *pass.rest* over to you: “you run the shop”');
-    await asked('D0CAROL', (text) => !text.includes('pass.rest'));
-    expect(await said(t.bob, message, 'owner_keep', 'pass.rest')).toContain('You’re keeping *pass.rest*');
+    await waitForQuestion('D0CAROL', (text) => !text.includes('pass.rest'));
+    expect(await answer(t.bob, message, 'owner_keep', 'pass.rest')).toContain('You’re keeping *pass.rest*');
     expect((await auditLog(t.workspace)).csv).toContain('you run the shop');
   });
 
-  test('isn’t answered by a person who has left, and stays open when they come back', async () => {
-    const question = await asked('D0CAROL');
+  test('can’t be answered by an owner who has left, and stays open when they come back', async () => {
+    const question = await waitForQuestion('D0CAROL');
     await t.workspace.changePerson('U0CAROL', { is_restricted: true });
-    await until('the mark is there', async () => (await told('name silent.rest')).includes('has left'));
-    expect(await said(t.carol, question, 'owner_keep', 'silent.rest')).not.toContain('You’re keeping');
+    await until('the mark', async () => (await send('name silent.rest')).includes('has left'));
+    expect(await answer(t.carol, question, 'owner_keep', 'silent.rest')).not.toContain('You’re keeping');
     await t.workspace.changePerson('U0CAROL', { is_restricted: false });
-    await until('the mark is gone', async () =>
-      (await told('name silent.rest')).includes('<@U0CAROL> (no answer yet)'),
+    await until('no mark', async () =>
+      (await send('name silent.rest')).includes('<@U0CAROL> (no answer yet)'),
     );
   });
 
-  test('is repeated in the reminder channel at the next threshold, and not to the owner', async () => {
+  test('is repeated at the next threshold in the reminder channel, but not to the owner', async () => {
     await t.demo.moveTime(4 * DAY_MS);
     const digest = await t.workspace.waitFor(
       () => t.workspace.messages('C0EXPIRY').findLast((each) => textOf(each).includes('*silent.rest*')),
@@ -195,15 +197,15 @@ describe('the question to an owner', () => {
     expect(questions('D0CAROL')).toHaveLength(1);
   });
 
-  test('can be answered with a lapse, without an account', async () => {
-    const question = await asked('D0CAROL');
+  test('can be answered with “let it lapse” without a linked account', async () => {
+    const question = await waitForQuestion('D0CAROL');
     const form = await actUntilOpened(t.workspace, t.carol, () =>
       t.carol.click(question, 'reminder_lapse', { value: 'silent.rest' }),
     );
     expect(await t.carol.submit(form, { reason: 'the campaign is over' })).toMatchObject({
       outcome: 'closed',
     });
-    await until('the question shows it', () =>
+    await until('the answer on the question', () =>
       t.workspace
         .messages('D0CAROL')
         .some((each) => textOf(each).includes('*silent.rest* · you’re letting it lapse')),

@@ -2,7 +2,7 @@ import pg from 'pg';
 import { expect, test } from 'vitest';
 import { actUntilOpened, answerTo, buttonsOf, DOMAINS, textOf, useTestDemo } from '../support/demo.ts';
 
-/* Lists that don't fit a message have pages, and forms say if they have fewer names than the list. */
+/* Lists that don't fit in a message have pages, and forms show when they have fewer names than the list. */
 
 let databaseUrl = '';
 const t = useTestDemo({
@@ -13,28 +13,28 @@ const t = useTestDemo({
 });
 const latest = () => {
   const message = t.alice.ephemerals().at(-1);
-  if (message === undefined) throw new Error('nothing was said');
+  if (message === undefined) throw new Error('no message');
   return message;
 };
 
-test('every pending order is linked', async () => {
+test('the list of pending orders has every order', async () => {
   const names = Array.from({ length: 45 }, (_, n) => `page${n}.rest`);
   for (const name of names) await t.alice.command(DOMAINS, `/domain renew ${name}`);
-  let said = await answerTo(t.workspace, t.alice, '/domain orders pending');
+  let text = await answerTo(t.workspace, t.alice, '/domain orders pending');
   for (const range of ['1–20 of 45', '21–40 of 45', '41–45 of 45']) {
-    expect(said).toContain(range);
+    expect(text).toContain(range);
     if (!buttonsOf(latest()).includes('orders_next')) break;
     const before = latest();
     await t.alice.click(before, 'orders_next');
-    said += await t.workspace.waitFor(
+    text += await t.workspace.waitFor(
       () => (textOf(latest()).includes(range) ? undefined : textOf(latest())),
       { what: 'the next page' },
     );
   }
-  for (const name of names) expect(said).toContain(name);
+  for (const name of names) expect(text).toContain(name);
 });
 
-test('every open incident is linked from Home', async () => {
+test('the list of incidents behind Home has every open incident', async () => {
   const changes = JSON.stringify([
     {
       ...{ kind: 'lock', fact: 'statuses', before: ['locked'], after: ['active'], orders: [] },
@@ -63,7 +63,7 @@ test('every open incident is linked from Home', async () => {
   );
   const list = () => t.workspace.messages('D0BOB').at(-1);
   await t.bob.click(home, 'incidents_all');
-  let said = '';
+  let text = '';
   for (const range of ['1–10 of 23', '11–20 of 23', '21–23 of 23']) {
     const shown = await t.workspace.waitFor(
       () => {
@@ -72,13 +72,13 @@ test('every open incident is linked from Home', async () => {
       },
       { what: `the incidents ${range}` },
     );
-    said += textOf(shown);
+    text += textOf(shown);
     if (buttonsOf(shown).includes('incidents_next')) await t.bob.click(shown, 'incidents_next');
   }
-  for (let n = 1; n <= 23; n += 1) expect(said).toContain(`/domain name taken${n}.rest`);
+  for (let n = 1; n <= 23; n += 1) expect(text).toContain(`/domain name taken${n}.rest`);
 });
 
-test('forms of many names open in a valid state, and name what they leave out', async () => {
+test('forms for many names open in a valid state and show how many names they leave out', async () => {
   const names = Array.from({ length: 120 }, (_, n) => `form${n}.example`);
   const dated = names.map((name) => `${name},2027-03-01`);
   await t.demo.bot.expiry.importNames(

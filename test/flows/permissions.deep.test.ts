@@ -3,14 +3,14 @@ import { ACTIONS, COMMANDS, FORMS } from '../../src/slack/index.ts';
 import { DOMAINS, sendSigned, textOf, useTestDemo } from '../support/demo.ts';
 
 /*
- * The table of features has their permissions: each row is tried by a person without the permission, and by a member
- * without an account.
+ * Every command, action and form declares its permission: each is tried by a person without it, and by a
+ * member without an account.
  */
 
-// Uses more commands per minute than Slack allows a person.
+// The tests send more commands per minute than one person may.
 const t = useTestDemo({ rateLimits: false });
 
-/** From another workspace; a member who is no admin and has no account; an admin without an account. */
+/** Of another workspace; a member without an account; an admin without an account. */
 const [STRANGER, MEMBER, ADMIN] = ['U0DAVE', 'U0CAROL', 'U0ADA'];
 
 const REFUSALS = {
@@ -31,15 +31,15 @@ const ROWS = [
 ];
 type Row = (typeof ROWS)[number];
 
-let tried = 0;
+let attempts = 0;
 
-/** The answer to a person who does this. */
+/** Uses a feature. @returns the reply */
 async function answerTo(userId: string, { kind, id }: Row): Promise<string> {
   const person = t.workspace.as(userId);
-  const told = person.ephemerals().length;
+  const before = person.ephemerals().length;
   const views = person.openedViews().length;
-  tried += 1;
-  const trigger = `${tried}.permissions`;
+  attempts += 1;
+  const trigger = `${attempts}.permissions`;
   if (kind === 'command') await person.command(DOMAINS, `/domain ${id}`);
   else {
     const common = {
@@ -60,7 +60,7 @@ async function answerTo(userId: string, { kind, id }: Row): Promise<string> {
             ...common,
             type: 'view_submission',
             view: {
-              id: `V${tried}`,
+              id: `V${attempts}`,
               type: 'modal',
               callback_id: id,
               private_metadata: JSON.stringify({ channelId: DOMAINS }),
@@ -72,24 +72,27 @@ async function answerTo(userId: string, { kind, id }: Row): Promise<string> {
   }
   return t.workspace.waitFor(
     () => {
-      const message = person.ephemerals()[told];
+      const message = person.ephemerals()[before];
       if (message !== undefined) return textOf({ blocks: message.blocks });
       return person.openedViews().length > views ? 'a form' : undefined;
     },
-    { what: `an answer to ${userId} of ${kind} ${id}` },
+    { what: `a reply to ${userId} for ${kind} ${id}` },
   );
 }
 
-test.each(ROWS.filter(({ needs }) => needs !== 'nothing'))('$kind $id isn’t for strangers', async (row) => {
-  expect(await answerTo(STRANGER, row)).toMatch(REFUSALS.member);
-});
+test.each(ROWS.filter(({ needs }) => needs !== 'nothing'))(
+  '$kind $id is refused to strangers',
+  async (row) => {
+    expect(await answerTo(STRANGER, row)).toMatch(REFUSALS.member);
+  },
+);
 
-test.each(ROWS.filter(({ needs }) => needs === 'admin'))('$kind $id is for admins', async (row) => {
+test.each(ROWS.filter(({ needs }) => needs === 'admin'))('$kind $id needs an admin', async (row) => {
   expect(await answerTo(MEMBER, row)).toMatch(REFUSALS.admin);
 });
 
 test.each(ROWS.filter(({ needs }) => needs === 'linked' || needs === 'account'))(
-  '$kind $id is for people with an account',
+  '$kind $id needs an account',
   async (row) => {
     expect(await answerTo(MEMBER, row)).toMatch(REFUSALS.account);
   },
@@ -97,7 +100,7 @@ test.each(ROWS.filter(({ needs }) => needs === 'linked' || needs === 'account'))
 
 test.each(
   ROWS.filter(({ kind, needs }) => kind === 'command' && (needs === 'member' || needs === 'nothing')),
-)('$kind $id is for every member', async (row) => {
+)('$kind $id works for every member', async (row) => {
   expect(await answerTo(MEMBER, row)).not.toMatch(REFUSED);
 });
 
@@ -108,7 +111,7 @@ test.each(ROWS.filter(({ kind, needs }) => kind === 'command' && needs === 'admi
   },
 );
 
-test('the permissions are as decided', async () => {
+test('the permissions match the recorded list', async () => {
   const lines = ROWS.map(({ kind, id, needs }) => `${needs}: ${kind} ${id}`).toSorted();
   await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot('../fixtures/permissions.txt');
 });

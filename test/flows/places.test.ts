@@ -3,19 +3,19 @@ import { expect, test } from 'vitest';
 import { actUntilOpened, buttonsOf, DOMAINS, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
 import { orderAfter, type SeenOrder } from '../support/orders.ts';
 
-/* Commands and shortcuts in every kind of conversation: each is answered, with what to do if the bot isn't there. */
+/* Commands and shortcuts in every kind of conversation, and what to do where the bot isn't a member. */
 
 const t = useTestDemo();
 
-/** Uses the message shortcut and requests a renewal. @param place of the card */
-async function askOn(message: Message, name: string, place = message.channel): Promise<SeenOrder> {
+/** Requests a renewal with the message shortcut. @param place the card's channel */
+async function useShortcut(message: Message, name: string, place = message.channel): Promise<SeenOrder> {
   const menu = await actUntilOpened(t.workspace, t.alice, () => t.alice.shortcut('domain_here', message));
   const next = await t.alice.submit(menu, { task: 'renew' });
   if (next.outcome !== 'updated') throw new Error(JSON.stringify(next));
   return orderAfter(t.workspace, () => t.alice.submit(next.view, { names: name }), place);
 }
 
-const askIn = (channel: string, name: string, place: string) =>
+const requestWithCommand = (channel: string, name: string, place: string) =>
   orderAfter(t.workspace, () => t.alice.command(channel, `/domain renew ${name}`), place);
 
 /** Slack's message about a huddle, without an author. */
@@ -29,38 +29,38 @@ function huddle(): Message {
   });
 }
 
-test('in a thread: the card goes there, on its first message and on a reply', async () => {
+test('the card of a shortcut on a thread’s first message or a reply is posted in the thread', async () => {
   const first = t.alice.say(DOMAINS, 'what about this one?');
   const reply = t.bob.say(DOMAINS, 'renew it', first.ts);
-  expect((await askOn(first, 'bistro.rest')).card.thread_ts).toBe(first.ts);
-  const order = await askOn(reply, 'cafe.rest');
+  expect((await useShortcut(first, 'bistro.rest')).card.thread_ts).toBe(first.ts);
+  const order = await useShortcut(reply, 'cafe.rest');
   expect(order.card.thread_ts).toBe(first.ts);
   await t.bob.click(order.card, 'order_approve');
   expect((await order.ends('SUCCEEDED')).thread_ts).toBe(first.ts);
 });
 
-test('a command from a thread is answered anyway', async () => {
-  const made = t.workspace.deliveries.findLast(({ payload }) => 'command' in payload);
-  if (made === undefined) throw new Error('nobody has used a command yet');
-  const told = await toldAfter(t.workspace, t.alice, () =>
+test('a command from a thread gets a reply', async () => {
+  const command = t.workspace.deliveries.findLast(({ payload }) => 'command' in payload);
+  if (command === undefined) throw new Error('no command was sent before');
+  const reply = await toldAfter(t.workspace, t.alice, () =>
     t.workspace.redeliver({
-      ...made,
-      payload: { ...made.payload, text: 'help renew', trigger_id: 'in.a.thread', thread_ts: '1.000001' },
+      ...command,
+      payload: { ...command.payload, text: 'help renew', trigger_id: 'in.a.thread', thread_ts: '1.000001' },
     }),
   );
-  expect(told).toContain('/domain renew');
+  expect(reply).toContain('/domain renew');
 });
 
-test('in the direct message with the bot: the card stays there', async () => {
-  const order = await askIn('D0ALICE', 'sushi.rest', 'D0ALICE');
+test('the card of a request in the bot’s direct message is posted there', async () => {
+  const order = await requestWithCommand('D0ALICE', 'sushi.rest', 'D0ALICE');
   expect(textOf(order.card)).not.toMatch(/can’t post|\/invite/);
-  const again = await askOn(t.alice.say('D0ALICE', 'tapas.rest too'), 'tapas.rest');
+  const again = await useShortcut(t.alice.say('D0ALICE', 'tapas.rest too'), 'tapas.rest');
   expect(textOf(again.card)).not.toMatch(/can’t post|\/invite/);
 });
 
-test('in other people’s direct message, without an invitation: the card says where to make requests', async () => {
-  const order = await askIn('D0ALICEBOB', 'ramen.rest', 'D0ALICE');
-  const again = await askOn(t.alice.say('D0ALICEBOB', 'deli.rest?'), 'deli.rest', 'D0ALICE');
+test('the card of a request in another direct message explains where to make requests', async () => {
+  const order = await requestWithCommand('D0ALICEBOB', 'ramen.rest', 'D0ALICE');
+  const again = await useShortcut(t.alice.say('D0ALICEBOB', 'deli.rest?'), 'deli.rest', 'D0ALICE');
   for (const { card } of [order, again]) {
     expect(textOf(card)).toMatch(
       /can’t post in the conversation where <@U0ALICE> requested this.*use this conversation or a channel I’m in/s,
@@ -74,17 +74,17 @@ test.each([
   ['a channel', 'C0NOBOT', 'soup.rest', 'spoon.rest'],
   ['a private channel', 'C0LOCKED', 'tavern.rest', 'pasta.rest'],
 ])(
-  'in %s without the bot: the card comes as a direct message that says how to invite it',
+  'the card of a request in %s without the bot is sent as a direct message that explains how to invite it',
   async (...given) => {
     const [, channel, name, other] = given;
-    const order = await askIn(channel, name, 'D0ALICE');
-    const again = await askOn(t.alice.say(channel, `and ${other}`), other, 'D0ALICE');
+    const order = await requestWithCommand(channel, name, 'D0ALICE');
+    const again = await useShortcut(t.alice.say(channel, `and ${other}`), other, 'D0ALICE');
     for (const { card } of [order, again]) expect(textOf(card)).toContain('/invite @Domain Steward');
   },
 );
 
-test('in a shared channel: members make requests, people from the other workspace learn that a member must', async () => {
-  const order = await askIn(DOMAINS, 'bar.rest', DOMAINS);
+test('in a shared channel, people from the other workspace are told to ask a member', async () => {
+  const order = await requestWithCommand(DOMAINS, 'bar.rest', DOMAINS);
   const dave = t.workspace.as('U0DAVE');
   const message = dave.say(DOMAINS, 'renew bar.rest, please');
   const ways: readonly (() => Promise<unknown>)[] = [
@@ -96,32 +96,32 @@ test('in a shared channel: members make requests, people from the other workspac
     () => dave.click(order.card, 'order_look'),
   ];
   for (const way of ways)
-    expect(await answered(dave, way)).toMatch(/Only members of this workspace.*Ask a member/);
+    expect(await replyAfter(dave, way)).toMatch(/Only members of this workspace.*Ask a member/);
   expect(dave.openedViews()).toEqual([]);
   expect(order.state).toBe('PENDING');
 });
 
-/** The answer, wherever it is: for a shortcut without a channel it can only be a direct message. */
-async function answered(person: Actor, act: () => Promise<unknown>): Promise<string> {
-  const said = () => [...person.ephemerals(), ...t.workspace.messages('D0DAVE')];
-  const before = said().length;
+/** The reply in a channel, or the direct message for a shortcut without a channel. */
+async function replyAfter(person: Actor, act: () => Promise<unknown>): Promise<string> {
+  const replies = () => [...person.ephemerals(), ...t.workspace.messages('D0DAVE')];
+  const before = replies().length;
   await act();
-  const message = await t.workspace.waitFor(() => said()[before], { what: 'an answer' });
+  const message = await t.workspace.waitFor(() => replies()[before], { what: 'a reply' });
   return textOf(message);
 }
 
-test('in a huddle’s thread: the card goes there, or if Slack accepts no reply, into the direct message', async () => {
+test('the card of a request in a huddle’s thread is posted there, or else as a direct message', async () => {
   const room = huddle();
   const reply = t.bob.say(DOMAINS, 'as discussed', room.ts);
-  expect((await askOn(room, 'unheard.rest')).card.thread_ts).toBe(room.ts);
-  expect((await askOn(reply, 'plate.rest')).card.thread_ts).toBe(room.ts);
+  expect((await useShortcut(room, 'unheard.rest')).card.thread_ts).toBe(room.ts);
+  expect((await useShortcut(reply, 'plate.rest')).card.thread_ts).toBe(room.ts);
   t.workspace.faults.set({
     kind: 'error',
     code: 'cannot_reply_to_message',
     method: 'chat.postMessage',
     channel: DOMAINS,
   });
-  const order = await askOn(room, 'grill.rest', 'D0ALICE');
+  const order = await useShortcut(room, 'grill.rest', 'D0ALICE');
   t.workspace.faults.clear();
   expect(textOf(order.card)).toMatch(/can’t post in the conversation where <@U0ALICE> requested this/);
   expect(buttonsOf(order.card)).toContain('order_cancel');

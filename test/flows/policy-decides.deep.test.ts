@@ -14,7 +14,7 @@ import { detailsOf } from '../support/looking.ts';
 import { ask, type SeenOrder } from '../support/orders.ts';
 import { auditLog, closed, filledOf } from '../support/people.ts';
 
-/* A policy rule has its own approvers, and people are away. */
+/* Policy rules with their own approvers, and approvers who are away. */
 
 const RULE: PolicyRule = {
   name: 'large renewals',
@@ -51,25 +51,25 @@ afterEach(async () => {
   for (const person of [t.ada, t.bob]) await answerTo(t.workspace, person, '/domain back');
 });
 
-const told = (person: typeof t.alice, act: () => Promise<unknown>) => toldAfter(t.workspace, person, act);
+const reply = (person: typeof t.alice, act: () => Promise<unknown>) => toldAfter(t.workspace, person, act);
 const dmsTo = (person: string) => t.workspace.messages(person).map(textOf);
 
-function shows(order: SeenOrder, text: string): Promise<string> {
+function waitForText(order: SeenOrder, text: string): Promise<string> {
   return t.workspace.waitFor(
     () =>
       order
         .messages()
         .map(textOf)
-        .find((said) => said.includes(text)),
+        .find((each) => each.includes(text)),
     { what: `“${text}” about ${order.id}` },
   );
 }
 
-async function finance(...people: readonly string[]) {
+async function setApproverGroup(...people: readonly string[]) {
   await t.workspace.setUsergroup('S0APPROVERS', [...people]);
 }
 
-async function price(amount: string): Promise<void> {
+async function setPrice(amount: string): Promise<void> {
   await answerTo(t.workspace, t.ada, '/domain prices');
   const list = t.ada.ephemerals().at(-1);
   if (list === undefined) throw new Error('the price list was not shown');
@@ -83,12 +83,12 @@ async function price(amount: string): Promise<void> {
     valid_from: today,
     source: 'Contract 7',
   };
-  await told(t.ada, async () => closed(await t.ada.submit(form, values)));
+  await reply(t.ada, async () => closed(await t.ada.submit(form, values)));
 }
 
-test('two of a group decide about an expensive order, including a stand-in', async () => {
-  await price('600.00');
-  await finance('U0BOB', 'U0ADA');
+test('an expensive order needs two members of a group, one of whom can have a stand-in', async () => {
+  await setPrice('600.00');
+  await setApproverGroup('U0BOB', 'U0ADA');
   const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
   const card = textOf(order.card);
   expect(card).toContain('rule “large renewals” of policy version 3');
@@ -98,17 +98,20 @@ test('two of a group decide about an expensive order, including a stand-in', asy
     '*Required approvals*\n2 approvals from <!subteam^S0APPROVERS>',
   );
 
-  expect(await told(t.carol, () => t.carol.click(order.card, 'order_approve'))).toContain(
+  expect(await reply(t.carol, () => t.carol.click(order.card, 'order_approve'))).toContain(
     'Under the policy, only <!subteam^S0APPROVERS> can.',
   );
   await t.bob.click(order.card, 'order_approve');
-  await shows(order, '<@U0BOB> approved. Still needed: 1 approval from a member of <!subteam^S0APPROVERS>.');
-  await shows(order, '1 of 2 approvals (<@U0BOB>)');
+  await waitForText(
+    order,
+    '<@U0BOB> approved. Still needed: 1 approval from a member of <!subteam^S0APPROVERS>.',
+  );
+  await waitForText(order, '1 of 2 approvals (<@U0BOB>)');
   expect(order.state).toBe('PENDING');
 
-  const said = await answerTo(t.workspace, t.ada, '/domain away 2w @carol');
-  expect(said).toContain('<@U0CAROL> is your stand-in until');
-  await shows(order, ':warning: <@U0CAROL> can approve for <@U0ADA> until');
+  const awayReply = await answerTo(t.workspace, t.ada, '/domain away 2w @carol');
+  expect(awayReply).toContain('<@U0CAROL> is your stand-in until');
+  await waitForText(order, ':warning: <@U0CAROL> can approve for <@U0ADA> until');
   await t.demo.moveTime(61 * 60_000);
   const reminder = await t.workspace.waitFor(
     () => order.replies().find((reply) => textOf(reply).includes('still waiting')),
@@ -119,16 +122,18 @@ test('two of a group decide about an expensive order, including a stand-in', asy
   await t.carol.click(order.card, 'order_approve');
   await order.ends('SUCCEEDED');
   expect(textOf(order.card)).toContain('approved by <@U0BOB> and <@U0CAROL> (for <@U0ADA>) · now expires');
-  // There is no room for it on the card.
+  // The closed card has no space for the rule.
   expect(await answerTo(t.workspace, t.ada, `/domain order ${order.id}`)).toContain(
     'rule “large renewals” of policy version 3',
   );
 });
 
-test('a task that a rule refuses for a name opens no form, and requests no auth code', async () => {
+test('a task that a rule refuses for a name opens no form', async () => {
   const before = t.alice.openedViews().length;
-  const said = await answerTo(t.workspace, t.alice, '/domain transfer catering.rest');
-  expect(said).toContain('rule “nothing of leadership” of policy version 3. If you need it, ask an admin.');
+  const refusal = await answerTo(t.workspace, t.alice, '/domain transfer catering.rest');
+  expect(refusal).toContain(
+    'rule “nothing of leadership” of policy version 3. If you need it, ask an admin.',
+  );
   expect(t.alice.openedViews()).toHaveLength(before);
 
   const message = t.alice.say(DOMAINS, 'catering.rest should come to us');
@@ -144,12 +149,12 @@ test('a task that a rule refuses for a name opens no form, and requests no auth 
   await t.alice.close(other);
 });
 
-test('a rule published while an order was pending is named when the mandate has ended', async () => {
+test('a rule published while an order is pending is named on the closed card', async () => {
   policy = { version: 0, rules: [] };
   const order = await ask(t.workspace, t.alice, '/domain renew cocktail.rest');
   policy = { version: 1, rules: [{ ...RULE, over: undefined, needed: 1, approvers: ['U0ADA'] }] };
   await t.bob.click(order.card, 'order_approve');
-  await shows(order, 'Still needed: 1 approval from <@U0ADA>.');
+  await waitForText(order, 'Still needed: 1 approval from <@U0ADA>.');
   await t.ada.click(order.card, 'order_approve');
   await order.ends('SUCCEEDED');
   expect(textOf(order.card)).toContain('rule “large renewals” of policy version 1');
@@ -158,10 +163,10 @@ test('a rule published while an order was pending is named when the mandate has 
   );
 });
 
-const lastTold = (channel: string, text: string) =>
+const waitForNotice = (channel: string, text: string) =>
   until(text, () => dmsTo(channel).at(-1)?.includes(text) === true);
 
-describe('being away', () => {
+describe('/domain away', () => {
   test.each([
     ['', 'Enter an end date and a stand-in'],
     ['soon @carol', 'isn’t a date or duration'],
@@ -173,15 +178,15 @@ describe('being away', () => {
     ['2w <!subteam^S0APPROVERS|@approvers>', 'is a group. Choose one person'],
     ['@carol tomorrow', '`tomorrow` isn’t a date or duration'],
     ['2w @dave', 'isn’t a full member of this workspace'],
-  ])('“%s” gets an answer with what to do', async (line, said) => {
-    expect(await answerTo(t.workspace, t.bob, `/domain away ${line}`)).toContain(said);
+  ])('rejects “%s” and explains what to enter', async (line, expected) => {
+    expect(await answerTo(t.workspace, t.bob, `/domain away ${line}`)).toContain(expected);
     expect(await answerTo(t.workspace, t.bob, '/domain back')).toContain('You have no stand-in');
   });
 
-  test('notifies both, is shown in both Homes and in the audit log, and ends early', async () => {
+  test('notifies both people, is shown on Home and in the audit log, and can be ended early', async () => {
     await answerTo(t.workspace, t.bob, '/domain away @carol 2w');
-    await lastTold('D0CAROL', 'You are <@U0BOB>’s stand-in until');
-    await lastTold('D0BOB', '<@U0CAROL> is your stand-in until');
+    await waitForNotice('D0CAROL', 'You are <@U0BOB>’s stand-in until');
+    await waitForNotice('D0BOB', '<@U0CAROL> is your stand-in until');
     for (const [person, line] of [
       [t.bob, '<@U0CAROL> is your stand-in until'],
       [t.carol, 'You are <@U0BOB>’s stand-in until'],
@@ -190,31 +195,31 @@ describe('being away', () => {
       await until(line, () => textOf(person.homeView() ?? { blocks: [] }).includes(line));
     }
     await answerTo(t.workspace, t.bob, '/domain back');
-    await lastTold('D0CAROL', 'You are no longer <@U0BOB>’s stand-in.');
-    await lastTold('D0BOB', '<@U0CAROL> is no longer your stand-in');
+    await waitForNotice('D0CAROL', 'You are no longer <@U0BOB>’s stand-in.');
+    await waitForNotice('D0BOB', '<@U0CAROL> is no longer your stand-in');
     const { csv } = await auditLog(t.workspace, '/domain audit');
     expect(csv).toMatch(/stand_in_changed,Bob \(U0BOB\).*Carol \(U0CAROL\) is the stand-in until/);
     expect(csv).toMatch(/stand_in_changed,Bob \(U0BOB\).*no stand-in anymore/);
   });
 
-  test('lists in Home what the stand-in may approve, until it ends by itself', async () => {
-    await finance('U0BOB');
+  test('lists orders that the stand-in can approve on their Home tab until it ends', async () => {
+    await setApproverGroup('U0BOB');
     policy = { version: 4, rules: [{ ...RULE, over: undefined, needed: 1, ttlMs: 9 * 86_400_000 }] };
     const order = await ask(t.workspace, t.alice, '/domain renew diner.rest');
-    const lists = async (holds: boolean) => {
+    const expectInHome = async (holds: boolean) => {
       await until(`the order is ${holds ? '' : 'not '}in Home`, async () => {
         const before = t.carol.homeView()?.hash;
         await t.carol.openHome();
-        await until('Home is there', () => t.carol.homeView()?.hash !== before);
+        await until('a new version of Home', () => t.carol.homeView()?.hash !== before);
         return textOf(t.carol.homeView() ?? { blocks: [] }).includes(order.id) === holds;
       });
     };
-    await lists(false);
+    await expectInHome(false);
     await answerTo(t.workspace, t.bob, '/domain away 5d @carol');
-    await lists(true);
+    await expectInHome(true);
     await t.demo.moveTime(6 * 86_400_000);
-    await lists(false);
-    expect(await told(t.carol, () => t.carol.click(order.card, 'order_approve'))).toContain(
+    await expectInHome(false);
+    expect(await reply(t.carol, () => t.carol.click(order.card, 'order_approve'))).toContain(
       'You can’t approve this.',
     );
     await t.bob.click(order.card, 'order_approve');

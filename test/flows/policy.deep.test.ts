@@ -6,21 +6,20 @@ import { buttonValue, clickAs, closed, ephemeral, fieldsOf, filledOf } from '../
 
 const t = useTestDemo({ settings: { ADMINS: 'U0ADA,U0BOB' } });
 
-/** The policy as a person sees it. */
-async function policyOf(person: Actor): Promise<Message> {
+async function showPolicy(person: Actor): Promise<Message> {
   await answerTo(t.workspace, person, '/domain policy');
-  return lastTold(person);
+  return lastMessageTo(person);
 }
 
-function lastTold(person: Actor): Message {
+function lastMessageTo(person: Actor): Message {
   const message = person.ephemerals().at(-1);
-  if (message === undefined) throw new Error('nothing was said');
+  if (message === undefined) throw new Error('no message');
   return message;
 }
 
-/** Opens the form of a button of the policy. */
-async function formBehind(button: string, value?: string): Promise<View> {
-  const list = await policyOf(t.ada);
+/** Opens the form of a button in `/domain policy`. */
+async function openPolicyForm(button: string, value?: string): Promise<View> {
+  const list = await showPolicy(t.ada);
   const which = value === undefined ? {} : { value };
   return actUntilOpened(t.workspace, t.ada, () => t.ada.click(list, button, which));
 }
@@ -37,7 +36,7 @@ function submit(form: View, values: Values, person = t.ada) {
 }
 
 async function addRule(values: Values): Promise<string> {
-  const form = await formBehind('policy_add');
+  const form = await openPolicyForm('policy_add');
   return toldAfter(t.workspace, t.ada, async () => closed(await submit(form, values)));
 }
 
@@ -69,43 +68,43 @@ const REFUSED: Values = {
   decision: 'refuse',
 };
 
-/** Publishes the draft as Ada, and confirms it as Bob. */
-async function bringIntoForce(version: number): Promise<void> {
-  const list = await policyOf(t.ada);
+/** Ada publishes the draft, and Bob confirms it. */
+async function publishDraft(version: number): Promise<void> {
+  const list = await showPolicy(t.ada);
   await toldAfter(t.workspace, t.ada, () => t.ada.click(list, 'policy_publish'));
-  const seen = await policyOf(t.bob);
+  const seen = await showPolicy(t.bob);
   await t.bob.click(seen, 'policy_confirm');
-  await ephemeral(t.workspace, t.bob, 'that it is in force', (message) =>
+  await ephemeral(t.workspace, t.bob, 'the message that the policy is in force', (message) =>
     textOf(message).includes(`Version ${version} of the policy is in force`),
   );
 }
 
-describe('before there are rules', () => {
-  it('everyone sees what the settings decide, and only admins can change it', async () => {
-    const seen = await policyOf(t.alice);
+describe('a policy without rules', () => {
+  it('shows everyone what the settings require, and only admins can change it', async () => {
+    const seen = await showPolicy(t.alice);
     expect(textOf(seen)).toContain('only the settings apply');
     expect(textOf(seen)).toContain(
       '*Registrations, transfers, renewals and restores* of every name need *approval from <@U0BOB> or a member of <!subteam^S0APPROVERS>*.',
     );
     expect(textOf(seen)).toContain('*Everything else* needs *no approval*.');
     expect(buttonsOf(seen)).toEqual([]);
-    expect(buttonsOf(await policyOf(t.ada))).toEqual([
+    expect(buttonsOf(await showPolicy(t.ada))).toEqual([
       'policy_add',
       'policy_download',
       'policy_upload',
       'policy_start',
     ]);
-    await t.ada.close(await formBehind('policy_add'));
-    const told = await toldAfter(t.workspace, t.alice, () =>
+    await t.ada.close(await openPolicyForm('policy_add'));
+    const reply = await toldAfter(t.workspace, t.alice, () =>
       clickAs(t.workspace, 'U0ALICE', 'policy_add', 'new'),
     );
-    expect(told).toContain('Only admins can do this.');
+    expect(reply).toContain('Only admins can do this.');
   });
 });
 
 describe('a rule', () => {
-  it('is edited in a form with the fields of its file, and every error is shown at its field', async () => {
-    const form = await formBehind('policy_add');
+  it('is edited in a form with the fields of the YAML file, with errors at their fields', async () => {
+    const form = await openPolicyForm('policy_add');
     expect(form.callback_id).toBe('policy_rule');
     expect(fieldsOf(form)).toEqual([
       'rule_name',
@@ -158,31 +157,31 @@ describe('a rule', () => {
     await t.ada.close(form);
   });
 
-  it('is saved to the draft, which everyone can try and which changes nothing', async () => {
-    const told = await addRule(LARGE);
-    expect(told).toContain('I saved rule 1 to the draft.');
-    expect(told).toContain(
+  it('is saved to the draft, which doesn’t change the policy in force', async () => {
+    const reply = await addRule(LARGE);
+    expect(reply).toContain('I saved rule 1 to the draft.');
+    expect(reply).toContain(
       '*Renewals* of `*.rest` over *€100.00* need *2 approvals from <@U0BOB> or members of <!subteam^S0APPROVERS>*.',
     );
     expect(await addRule(FREE)).toContain('*Redirects* of every name need *no approval*.');
     expect(await addRule({ ...REFUSED, approvers: [] })).toContain(
       '*Deletions and transfers* of `café.rest (xn--caf-dma.rest)` and `cafe.rest` requested by *<@U0ALICE>* are *refused*.',
     );
-    expect(rulesOf(await policyOf(t.ada))).toEqual([
+    expect(rulesOf(await showPolicy(t.ada))).toEqual([
       'large renewals',
       'redirects are free',
       'the café stays',
     ]);
-    const seen = await policyOf(t.alice);
+    const seen = await showPolicy(t.alice);
     expect(textOf(seen)).toContain('only the settings apply');
     expect(textOf(seen)).not.toContain('€100.00');
   });
 
   it('accepts typed ids if Slack doesn’t support the pickers', async () => {
     t.workspace.faults.set({ method: 'views.open', kind: 'error', code: 'invalid_arguments', times: 1 });
-    const form = await formBehind('policy_edit', '1 large renewals');
+    const form = await openPolicyForm('policy_edit', '1 large renewals');
     expect(filledOf(form)).toMatchObject({ approvers: 'U0BOB,S0APPROVERS', over: '100.00' });
-    const told = await toldAfter(t.workspace, t.ada, async () =>
+    const reply = await toldAfter(t.workspace, t.ada, async () =>
       closed(
         await submit(form, {
           tasks: ['renew'],
@@ -191,22 +190,22 @@ describe('a rule', () => {
         }),
       ),
     );
-    expect(told).toContain('requested by *<@U0CAROL> or members of <!subteam^S0APPROVERS>*');
-    expect(told).toContain('need *2 approvals from <@U0BOB> or members of <!subteam^S0APPROVERS>*');
+    expect(reply).toContain('requested by *<@U0CAROL> or members of <!subteam^S0APPROVERS>*');
+    expect(reply).toContain('need *2 approvals from <@U0BOB> or members of <!subteam^S0APPROVERS>*');
   });
 
-  it('moves up, once however often its click is delivered', async () => {
+  it('moves up once, even if the click is delivered twice', async () => {
     const order = ['large renewals', 'the café stays', 'redirects are free'];
-    const list = await policyOf(t.ada);
+    const list = await showPolicy(t.ada);
     await t.ada.click(list, 'policy_up', { value: '3 the café stays' });
     await ephemeral(t.workspace, t.ada, 'the new order', (each) => rulesOf(each).join() === order.join());
     await clickAs(t.workspace, 'U0ADA', 'policy_up', '3 the café stays');
-    expect(rulesOf(await policyOf(t.ada))).toEqual(order);
+    expect(rulesOf(await showPolicy(t.ada))).toEqual(order);
   });
 
   it('isn’t overwritten by a form that was opened before a change', async () => {
-    const first = await formBehind('policy_edit', '3 redirects are free');
-    const seen = await policyOf(t.bob);
+    const first = await openPolicyForm('policy_edit', '3 redirects are free');
+    const seen = await showPolicy(t.bob);
     const second = await actUntilOpened(t.workspace, t.bob, () =>
       t.bob.click(seen, 'policy_edit', { value: '3 redirects are free' }),
     );
@@ -216,41 +215,41 @@ describe('a rule', () => {
       errors: { rule_name: expect.stringContaining('someone changed or removed this rule') },
     });
     await t.ada.close(first);
-    expect(textOf(await policyOf(t.ada))).toContain('*Redirects* of `*.rest` need *no approval*.');
+    expect(textOf(await showPolicy(t.ada))).toContain('*Redirects* of `*.rest` need *no approval*.');
   });
 
-  it('is removed with a click, and a second one says so', async () => {
+  it('is removed with a click, and a second click is told that it no longer exists', async () => {
     await addRule({ ...FREE, rule_name: 'too much' });
-    const list = await policyOf(t.ada);
+    const list = await showPolicy(t.ada);
     const which = { value: '4 too much' };
     await t.ada.click(list, 'policy_remove', which);
-    await ephemeral(t.workspace, t.ada, 'the list without it', (each) => rulesOf(each).length === 3);
+    await ephemeral(t.workspace, t.ada, 'the list without the rule', (each) => rulesOf(each).length === 3);
     await clickAs(t.workspace, 'U0ADA', 'policy_remove', which.value);
-    await ephemeral(t.workspace, t.ada, 'that it is gone', (each) =>
+    await ephemeral(t.workspace, t.ada, 'the message that the rule no longer exists', (each) =>
       textOf(each).includes('This rule no longer exists'),
     );
   });
 });
 
-describe('trying a line', () => {
-  it('names the deciding rule, and why each earlier one doesn’t decide', async () => {
-    const told = await answerTo(
+describe('/domain policy test', () => {
+  it('names the rule that applies, and why each earlier one doesn’t', async () => {
+    const reply = await answerTo(
       t.workspace,
       t.bob,
       '/domain policy test delete cafe.rest by <@U0ALICE|alice>',
     );
-    expect(told).toContain('Under the *draft* (not in force yet)');
-    expect(told).toContain('*Deletions of `cafe.rest`* requested by <@U0ALICE> are *refused*');
-    expect(told).toContain('Rule 1, “large renewals”, doesn’t apply to this task.');
-    expect(told).toContain('Decided by rule 2, “the café stays”.');
+    expect(reply).toContain('Under the *draft* (not in force yet)');
+    expect(reply).toContain('*Deletions of `cafe.rest`* requested by <@U0ALICE> are *refused*');
+    expect(reply).toContain('Rule 1, “large renewals”, doesn’t apply to this task.');
+    expect(reply).toContain('Decided by rule 2, “the café stays”.');
     expect(await answerTo(t.workspace, t.bob, '/domain policy test delete cafe.rest')).toContain(
       'Rule 2, “the café stays”, doesn’t apply to this requester.',
     );
   });
 });
 
-describe('a replay', () => {
-  it('lists what the draft would have decided differently, for admins', async () => {
+describe('/domain policy replay', () => {
+  it('shows admins which orders the draft would have decided differently', async () => {
     const renewal = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
     const listed = await ask(t.workspace, t.alice, '/domain renew bar.rest');
     await addRule({
@@ -260,30 +259,30 @@ describe('a replay', () => {
       by: ['U0ALICE'],
       decision: 'free',
     });
-    const told = await answerTo(t.workspace, t.ada, '/domain policy replay 30');
-    expect(told).toContain('2 orders: 1 unchanged, 0 *stricter*, 1 *looser*');
-    expect(told).toContain(renewal.id);
-    expect(told).not.toContain(listed.id);
+    const reply = await answerTo(t.workspace, t.ada, '/domain policy replay 30');
+    expect(reply).toContain('2 orders: 1 unchanged, 0 *stricter*, 1 *looser*');
+    expect(reply).toContain(renewal.id);
+    expect(reply).not.toContain(listed.id);
     expect(await answerTo(t.workspace, t.alice, '/domain policy replay 30')).toContain('only admins');
     expect(await answerTo(t.workspace, t.ada, '/domain policy replay 400')).toContain('Use 1 to 365');
   });
 });
 
 describe('publishing', () => {
-  it('shows the changes, asks another admin, and takes effect only with their confirmation', async () => {
+  it('shows the changes and takes effect once another admin confirms', async () => {
     const waiting = await ask(t.workspace, t.alice, '/domain renew snack.rest');
     const snacks = { rule_name: 'snacks', tasks: ['renew'], names: 'snack.rest', approvers: ['U0CAROL'] };
     await addRule({ ...snacks, decision: 'approve' });
-    const list = await policyOf(t.ada);
+    const list = await showPolicy(t.ada);
     const revision = buttonValue(list, 'policy_publish');
-    const told = await toldAfter(t.workspace, t.ada, () => t.ada.click(list, 'policy_publish'));
-    expect(told).toContain('Added “large renewals” as rule 1');
-    expect(told).toContain('Waiting for <@U0BOB> to confirm.');
-    expect(buttonsOf(await policyOf(t.ada))).not.toContain('policy_confirm');
+    const reply = await toldAfter(t.workspace, t.ada, () => t.ada.click(list, 'policy_publish'));
+    expect(reply).toContain('Added “large renewals” as rule 1');
+    expect(reply).toContain('Waiting for <@U0BOB> to confirm.');
+    expect(buttonsOf(await showPolicy(t.ada))).not.toContain('policy_confirm');
     const asked = await t.workspace.waitFor(
       () =>
         t.workspace.messages('D0BOB').findLast((message) => buttonsOf(message).includes('policy_confirm')),
-      { what: 'Bob to be asked' },
+      { what: 'the request to Bob' },
     );
     expect(textOf(asked)).toContain('<@U0ADA> published new approval rules');
     expect(textOf(asked)).toContain('Added “the café stays” as rule 2');
@@ -296,81 +295,81 @@ describe('publishing', () => {
           .find((message) => textOf(message).includes('Version 1 of the policy is in force')),
       { what: 'a message to Ada' },
     );
-    const seen = await policyOf(t.alice);
+    const seen = await showPolicy(t.alice);
     expect(textOf(seen)).toContain('Version 1 is in force, published by <@U0ADA>, confirmed by <@U0BOB>');
     expect(textOf(seen)).toContain('over *€100.00*');
     await t.workspace.waitFor(
       () => textOf(waiting.card).includes('The policy has become stricter since') || undefined,
-      { what: 'the card of what waits to say so' },
+      { what: 'the pending card to show the stricter policy' },
     );
   });
 
-  it('can’t be confirmed by its publisher, nor after a change', async () => {
+  it('can’t be confirmed by the publisher, or after the draft has changed', async () => {
     await addRule({ ...FREE, rule_name: 'users are free', tasks: ['user'] });
-    // One renewal is free by the version in force, too, but needed an approval at its request.
+    // One renewal is also free under the version in force, but needed an approval when it was requested.
     expect(await answerTo(t.workspace, t.ada, '/domain policy replay 30')).toContain(
       '3 orders: 1 unchanged, 0 *stricter*, 1 *looser*, 1 with *other approvers*',
     );
-    const first = await policyOf(t.ada);
+    const first = await showPolicy(t.ada);
     await toldAfter(t.workspace, t.ada, () => t.ada.click(first, 'policy_publish'));
-    const revision = buttonValue(await policyOf(t.bob), 'policy_confirm');
+    const revision = buttonValue(await showPolicy(t.bob), 'policy_confirm');
     await clickAs(t.workspace, 'U0ADA', 'policy_confirm', revision);
     await t.workspace.waitFor(
       () =>
         t.workspace.messages('D0ADA').find((message) => textOf(message).includes('*another admin* has to')),
-      { what: 'Ada to hear why not' },
+      { what: 'the reason for Ada' },
     );
-    expect(textOf(await policyOf(t.alice))).toContain('Version 1 is in force');
+    expect(textOf(await showPolicy(t.alice))).toContain('Version 1 is in force');
     await addRule({ ...FREE, rule_name: 'contacts are free', tasks: ['ssl-contact'] });
     const asked = t.workspace.messages('D0BOB').at(-1);
-    if (asked === undefined) throw new Error('Bob was not asked');
+    if (asked === undefined) throw new Error('no request to Bob');
     const late = await toldAfter(t.workspace, t.bob, () => t.bob.click(asked, 'policy_confirm'));
     expect(late).toContain('someone changed, discarded or confirmed the draft');
-    expect(textOf(await policyOf(t.alice))).toContain('Version 1 is in force');
+    expect(textOf(await showPolicy(t.alice))).toContain('Version 1 is in force');
   });
 
-  it('can be cancelled: the draft is discarded', async () => {
-    const list = await policyOf(t.ada);
+  it('can be canceled by discarding the draft', async () => {
+    const list = await showPolicy(t.ada);
     await t.ada.click(list, 'policy_discard');
-    await ephemeral(t.workspace, t.ada, 'that it is discarded', (message) =>
+    await ephemeral(t.workspace, t.ada, 'the message that the draft was discarded', (message) =>
       textOf(message).includes('The draft was discarded.'),
     );
-    expect(buttonsOf(await policyOf(t.ada))).not.toContain('policy_publish');
+    expect(buttonsOf(await showPolicy(t.ada))).not.toContain('policy_publish');
   });
 });
 
-/** The newest file in a direct message. */
-async function fileFor(channel: string): Promise<{ readonly name: string; readonly text: string }> {
+/** Downloads the latest file in a direct message. */
+async function downloadFile(channel: string): Promise<{ readonly name: string; readonly text: string }> {
   const file = t.workspace.messages(channel).findLast(({ files }) => files !== undefined)?.files?.[0];
-  if (file === undefined) throw new Error('no file came');
+  if (file === undefined) throw new Error('no file was sent');
   return {
     name: file.name,
     text: await (await fetch(new URL(file.url_private_download, t.workspace.url))).text(),
   };
 }
 
-describe('as YAML', () => {
-  it('is exported for everyone as a file that is read back as the same rules', async () => {
-    const seen = await policyOf(t.alice);
+describe('a policy as YAML', () => {
+  it('can be downloaded by everyone and uploaded again without a difference', async () => {
+    const seen = await showPolicy(t.alice);
     await toldAfter(t.workspace, t.alice, () => t.alice.click(seen, 'policy_download'));
-    const { name, text } = await fileFor('D0ALICE');
+    const { name, text } = await downloadFile('D0ALICE');
     expect(name).toBe('domain-steward-policy-version-1.yaml');
     expect(text).toContain('- rule_name: large renewals');
     expect(text).toContain('approvers: [U0BOB, S0APPROVERS]');
-    const form = await formBehind('policy_upload');
+    const form = await openPolicyForm('policy_upload');
     closed(await submit(form, { rules: text }));
-    await ephemeral(t.workspace, t.ada, 'that it is the draft', (each) =>
+    await ephemeral(t.workspace, t.ada, 'the message that the draft was replaced', (each) =>
       textOf(each).includes('I replaced the draft.'),
     );
-    const list = await policyOf(t.ada);
+    const list = await showPolicy(t.ada);
     await t.ada.click(list, 'policy_publish');
-    await ephemeral(t.workspace, t.ada, 'that there is no difference', (each) =>
+    await ephemeral(t.workspace, t.ada, 'the message that there is nothing to publish', (each) =>
       textOf(each).includes('nothing to publish'),
     );
   });
 
-  it('has every problem with its line, and is refused if the draft has changed meanwhile', async () => {
-    const form = await formBehind('policy_upload');
+  it('is rejected with the line of every error, or if the draft has changed meanwhile', async () => {
+    const form = await openPolicyForm('policy_upload');
     const wrong = await submit(form, {
       rules: '- rule_name: a\n  tasks: [fly]\n  names: ["*"]\n  decision: maybe',
     });
@@ -380,7 +379,7 @@ describe('as YAML', () => {
         rules: expect.stringMatching(/Line 2, .*Unknown task “fly”[\s\S]*Line 4, .*isn’t a decision/),
       },
     });
-    const other = await formBehind('policy_upload');
+    const other = await openPolicyForm('policy_upload');
     const rules = '- {rule_name: a, tasks: [user], names: ["*"], decision: free}';
     closed(await submit(other, { rules }));
     expect(await submit(form, { rules })).toMatchObject({
@@ -391,25 +390,25 @@ describe('as YAML', () => {
   });
 });
 
-describe('a starting point', () => {
-  it('asks for each role’s people and becomes the draft', async () => {
-    const form = await formBehind('policy_start', 'small_team');
+describe('a policy template', () => {
+  it('asks for the people of each role and becomes the draft', async () => {
+    const form = await openPolicyForm('policy_start', 'small_team');
     expect(fieldsOf(form)).toEqual(['managers', 'managers_groups']);
     expect(await submit(form, {})).toMatchObject({
       outcome: 'errors',
       errors: { managers: 'Choose at least one person or group.' },
     });
-    const told = await toldAfter(t.workspace, t.ada, async () =>
+    const reply = await toldAfter(t.workspace, t.ada, async () =>
       closed(await submit(form, { managers: ['U0BOB'], managers_groups: ['S0APPROVERS'] })),
     );
-    expect(told).toContain('need *approval from <@U0BOB> or a member of <!subteam^S0APPROVERS>*');
-    expect(rulesOf(await policyOf(t.ada))).toEqual([
+    expect(reply).toContain('need *approval from <@U0BOB> or a member of <!subteam^S0APPROVERS>*');
+    expect(rulesOf(await showPolicy(t.ada))).toEqual([
       'Redirects need no approval',
       'Risky tasks on guarded names need approval',
       'Managers can change nameservers without approval',
       'Risky tasks need approval',
     ]);
-    await bringIntoForce(2);
-    expect(textOf(await policyOf(t.alice))).toContain('Version 2 is in force');
+    await publishDraft(2);
+    expect(textOf(await showPolicy(t.alice))).toContain('Version 2 is in force');
   });
 });

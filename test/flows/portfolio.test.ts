@@ -14,36 +14,34 @@ import {
 import { orderAfter } from '../support/orders.ts';
 import { closed, ephemeral, fieldsOf, filledOf } from '../support/people.ts';
 
-/* People's settings of names, one by one and many at once. */
+/* Details of names that people edit, for one name or many at once. */
 
 const t = useTestDemo();
-const told = (line: string, person: Actor = t.alice) => answerTo(t.workspace, person, `/domain ${line}`);
+const send = (line: string, person: Actor = t.alice) => answerTo(t.workspace, person, `/domain ${line}`);
 
-/** Opens the form of the button on a name's screen. */
 async function editForm(name: string, person: Actor = t.alice): Promise<View> {
-  await told(`name ${name}`, person);
+  await send(`name ${name}`, person);
   const screen = person.ephemerals().at(-1);
-  if (screen === undefined) throw new Error('the screen of the name was not shown');
+  if (screen === undefined) throw new Error('the name was not shown');
   return actUntilOpened(t.workspace, person, () => person.click(screen, 'name_edit'));
 }
 
-/** Saves the form and returns the answer. */
-function saved(form: View, values: Parameters<Actor['submit']>[1], person: Actor = t.alice): Promise<string> {
+function save(form: View, values: Parameters<Actor['submit']>[1], person: Actor = t.alice): Promise<string> {
   return toldAfter(t.workspace, person, async () => closed(await person.submit(form, values)));
 }
 
-describe('a channel without the bot', () => {
+describe('a channel that the bot isn’t in', () => {
   const lacks = /I am not in|invite/i;
 
-  it('is refused in the form', async () => {
-    await told('watch cafe.rest');
+  it('is rejected in the form', async () => {
+    await send('watch cafe.rest');
     const form = await editForm('cafe.rest');
     const refused = await t.alice.submit(form, { channel: 'C0NOBOT' });
     expect(refused).toMatchObject({ errors: { channel: expect.stringMatching(lacks) } });
     t.alice.close(form);
   });
 
-  it('is refused in a CSV, with its id', async () => {
+  it('is rejected in a CSV file, with its id', async () => {
     const form = await openForm(t.workspace, t.alice, '/domain names import');
     const refused = await t.alice.submit(form, { rows: 'name,channel\ncafe.rest,C0NOBOT' });
     expect(JSON.stringify(refused)).toMatch(/C0NOBOT: /);
@@ -53,8 +51,8 @@ describe('a channel without the bot', () => {
 });
 
 describe('the details of a name', () => {
-  it('are set in a form behind a button of its screen, and are shown on the screen', async () => {
-    await told('watch cafe.rest');
+  it('are edited in a form and shown by /domain name', async () => {
+    await send('watch cafe.rest');
     const form = await editForm('cafe.rest');
     expect(form.callback_id).toBe('name_edit');
     expect(textOf(form)).toContain('*cafe.rest*');
@@ -65,8 +63,8 @@ describe('the details of a name', () => {
       channel: 'C0DOMAINS',
       note: 'Ask *legal* first',
     };
-    expect(await saved(form, values)).toContain('I saved the changes to cafe.rest.');
-    const text = await told('name cafe.rest');
+    expect(await save(form, values)).toContain('I saved the changes to cafe.rest.');
+    const text = await send('name cafe.rest');
     expect(text).toContain('*Owner* <@U0BOB>');
     expect(text).toContain('*Tags* `brand` `client-acme`');
     expect(text).toContain('*Channel* <#C0DOMAINS>');
@@ -74,21 +72,21 @@ describe('the details of a name', () => {
     expect(text.replaceAll('\u2060', '')).toContain('Ask *legal* first');
   });
 
-  it('are prefilled, and are cleared by a checkbox', async () => {
+  it('are prefilled and can be cleared with a checkbox', async () => {
     const form = await editForm('cafe.rest');
     expect(filledOf(form)).toMatchObject({ tags: 'brand, client-acme' });
     expect(form.state.values).toMatchObject({
       owner: { owner: { selected_user: 'U0BOB' } },
       channel: { channel: { selected_conversation: 'C0DOMAINS' } },
     });
-    await saved(form, { clear: ['channel'], tags: 'brand' });
-    const text = await told('name cafe.rest');
+    await save(form, { clear: ['channel'], tags: 'brand' });
+    const text = await send('name cafe.rest');
     expect(text).toContain('*Tags* `brand`\n');
     expect(text).toContain('<@U0BOB>');
     expect(text).not.toContain('*Channel*');
   });
 
-  it('have their errors at the field', async () => {
+  it('show errors at their fields', async () => {
     const form = await editForm('cafe.rest');
     expect(await t.alice.submit(form, { tags: 'a/b, none' })).toMatchObject({
       outcome: 'errors',
@@ -97,46 +95,46 @@ describe('the details of a name', () => {
     t.alice.close(form);
   });
 
-  it('have protected tags, which two people remove, as two unwatch such a name', async () => {
+  it('can have a protected tag, which only two people can remove', async () => {
     const form = await editForm('cafe.rest');
-    await saved(form, { tags: 'brand, guarded' });
-    expect(await saved(await editForm('cafe.rest'), { tags: 'brand' })).toContain(
+    await save(form, { tags: 'brand, guarded' });
+    expect(await save(await editForm('cafe.rest'), { tags: 'brand' })).toContain(
       'Another person must confirm this change',
     );
-    expect(await told('unwatch cafe.rest')).toContain('Another person must confirm this change');
+    expect(await send('unwatch cafe.rest')).toContain('Another person must confirm this change');
     const question = t.workspace
       .messages(DOMAINS)
       .find(
         (message) => textOf(message).includes('→ `brand`') && buttonsOf(message).includes('facts_confirm'),
       );
-    if (question === undefined) throw new Error('nobody was asked');
+    if (question === undefined) throw new Error('no confirmation was requested');
     await t.bob.click(question, 'facts_confirm');
     await t.workspace.waitFor(
       () => t.workspace.messages(DOMAINS).find((message) => textOf(message).includes('<@U0BOB> confirmed')),
-      { what: 'that it was confirmed' },
+      { what: 'the confirmation' },
     );
-    await told('watch bistro.rest');
-    expect(await told('unwatch bistro.rest')).toContain('bistro.rest* is no longer watched');
+    await send('watch bistro.rest');
+    expect(await send('unwatch bistro.rest')).toContain('bistro.rest* is no longer watched');
   });
 });
 
 /** The latest ephemeral message of a person. */
-function messagesTo(person: Actor) {
+function lastMessageTo(person: Actor) {
   const message = person.ephemerals().at(-1);
-  if (message === undefined) throw new Error('nothing was shown');
+  if (message === undefined) throw new Error('no message');
   return message;
 }
 
-/** The rows of a person's latest portfolio file. */
-async function fileOf(direct: string): Promise<string[]> {
+/** Downloads the rows of the latest portfolio file. */
+async function downloadRows(direct: string): Promise<string[]> {
   const file = t.workspace.messages(direct).findLast(({ files }) => files !== undefined)?.files?.[0];
-  if (file === undefined) throw new Error('no file came');
+  if (file === undefined) throw new Error('no file was sent');
   const csv = await (await fetch(new URL(file.url_private_download, t.workspace.url))).text();
   return csv.replace('\ufeff', '').trim().split('\r\n');
 }
 
 describe('names', () => {
-  it('are found by combined filters, with their cost', async () => {
+  it('are found by combined filters, with their renewal cost', async () => {
     for (const [name, days] of [
       ['acme-one.rest', 40],
       ['acme-two.rest', 50],
@@ -145,10 +143,10 @@ describe('names', () => {
     ] as const) {
       const expires = t.service.clock.registry() + days * 86_400_000;
       t.service.state.addDomain({ name, context: 4, expires });
-      await told(`watch ${name}`);
+      await send(`watch ${name}`);
     }
     for (const name of ['acme-one.rest', 'acme-two.rest', 'acme-far.rest']) {
-      await saved(await editForm(name), { tags: 'acme', owner: 'U0ADA' });
+      await save(await editForm(name), { tags: 'acme', owner: 'U0ADA' });
     }
     await t.demo.bot.prices.save(
       diffPrices(
@@ -167,39 +165,39 @@ describe('names', () => {
       'U0ADA',
       new Date(),
     );
-    const text = await told('names tag:acme expiring<90');
+    const text = await send('names tag:acme expiring<90');
     expect(text).toContain('2 names matching `tag:acme expiring&lt;90`');
     expect(text).toContain('Renewing all of them for 1 year would cost about €36.00.');
     expect(text).toMatch(/^\*acme-one\.rest\* · \d.* \(\d+ days\) · €18\.00 · <@U0ADA> · `acme`$/m);
     expect(text).not.toContain('other.rest');
     for (const line of ['names owner:@ada acme-', 'names owner:U0ADA', 'names "acme-"']) {
-      expect(await told(line), line).toContain('3 names');
+      expect(await send(line), line).toContain('3 names');
     }
-    expect(await told('names owner:me', t.ada)).toContain('3 names');
+    expect(await send('names owner:me', t.ada)).toContain('3 names');
   });
 
-  it('that are deleted aren’t in any sum of renewals', async () => {
-    await told('watch gone.rest');
-    const text = await told('names acme-one gone.rest');
+  it('that are deleted aren’t included in renewal costs', async () => {
+    await send('watch gone.rest');
+    const text = await send('names acme-one gone.rest');
     expect(text).toContain('1 is deleted and can’t be renewed.');
     expect(text).toContain('Renewing the other one for 1 year would cost about €18.00.');
     expect(text).toMatch(/\*gone\.rest\* · deleted/);
-    const alone = await told('names gone.rest');
+    const alone = await send('names gone.rest');
     expect(alone).toContain('1 is deleted');
     expect(alone).not.toContain('Renewing');
-    await told('unwatch gone.rest');
+    await send('unwatch gone.rest');
   });
 
-  it('that a filter doesn’t know get the nearest ones', async () => {
-    expect(await told('names tga:acme')).toContain('Unknown filter `tga`. Did you mean `tag:`?');
-    expect(await told('names expiring<soon')).toContain('`expiring&lt;60`');
-    expect(await told('names owner:@nobody')).toContain('No owner is called “@nobody”');
-    expect(await told('names tag:unheard-of')).toContain('No names match `tag:unheard-of`');
+  it('in a query with an invalid filter get a suggestion', async () => {
+    expect(await send('names tga:acme')).toContain('Unknown filter `tga`. Did you mean `tag:`?');
+    expect(await send('names expiring<soon')).toContain('`expiring&lt;60`');
+    expect(await send('names owner:@nobody')).toContain('No owner is called “@nobody”');
+    expect(await send('names tag:unheard-of')).toContain('No names match `tag:unheard-of`');
   });
 
-  it('are renewed together: all found ones are selected', async () => {
-    await told('names tag:acme expiring<90');
-    const list = messagesTo(t.alice);
+  it('that were found are all selected for renewal', async () => {
+    await send('names tag:acme expiring<90');
+    const list = lastMessageTo(t.alice);
     const form = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(list, 'names_renew'));
     expect(form.callback_id).toBe('renew_many');
     const order = await orderAfter(t.workspace, () => t.alice.submit(form));
@@ -207,52 +205,50 @@ describe('names', () => {
     expect(textOf(order.card)).toContain('about €36.00');
   });
 
-  it('that are selected are changed together, and keep omitted fields', async () => {
-    await told('names tag:acme');
-    const list = messagesTo(t.alice);
+  it('that are selected are edited together and keep omitted fields', async () => {
+    await send('names tag:acme');
+    const list = lastMessageTo(t.alice);
     const form = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(list, 'names_edit'));
     expect(fieldsOf(form)).toEqual(['names', 'owner', 'tags', 'channel', 'note', 'clear']);
     const names = ['acme-one.rest', 'acme-two.rest'];
-    expect(await saved(form, { names, tags: 'priority, -acme' })).toContain(
-      'I saved the changes to 2 names.',
-    );
-    expect(await told('names tag:priority owner:U0ADA')).toContain('2 names');
-    expect(await told('names tag:acme')).toContain('1 name matching');
+    expect(await save(form, { names, tags: 'priority, -acme' })).toContain('I saved the changes to 2 names.');
+    expect(await send('names tag:priority owner:U0ADA')).toContain('2 names');
+    expect(await send('names tag:acme')).toContain('1 name matching');
   });
 
-  it('are exported as a CSV of the results', async () => {
+  it('that were found are exported as a CSV file', async () => {
     await t.alice.command(DOMAINS, '/domain names export tag:priority sort:name');
-    await ephemeral(t.workspace, t.alice, 'that the file is there', (message) =>
+    await ephemeral(t.workspace, t.alice, 'the message that the file was sent', (message) =>
       textOf(message).includes('the portfolio with 2 names'),
     );
-    const [header, one, two] = await fileOf('D0ALICE');
+    const [header, one, two] = await downloadRows('D0ALICE');
     expect(header).toBe('name,owner,tags,channel,note,expires,registrar,findings');
     expect(one).toMatch(/^acme-one\.rest,U0ADA,priority,,,\d{4}-\d{2}-\d{2},/);
     expect(two).toMatch(/^acme-two\.rest,/);
   });
 
-  it('are imported from a CSV after a preview', async () => {
+  it('are imported from a CSV file after a preview', async () => {
     const form = await openForm(t.workspace, t.alice, '/domain names import');
     expect(fieldsOf(form)).toEqual(['file', 'rows']);
-    expect(textOf(form), 'before the file is made').toContain('at most 20,000 names');
+    expect(textOf(form), 'the limit in the form').toContain('at most 20,000 names');
     expect(await t.alice.submit(form, { rows: 'name,owner\nacme-one.rest,Ada' })).toMatchObject({
       outcome: 'errors',
       errors: { rows: expect.stringContaining('Line 2: the owner must be a Slack user ID') },
     });
     const rows = 'name,tags,channel\nacme-one.rest,imported,C0DOMAINS\nnobody-has-it.rest,x,';
-    const shown = await saved(form, { rows });
-    expect(shown).toContain('1 name would change.');
-    expect(shown).toContain('`nobody-has-it.rest`');
-    expect(await told('names tag:imported')).toContain('No names match');
+    const preview = await save(form, { rows });
+    expect(preview).toContain('1 name would change.');
+    expect(preview).toContain('`nobody-has-it.rest`');
+    expect(await send('names tag:imported')).toContain('No names match');
     const plan = t.alice.ephemerals().find((message) => textOf(message).includes('would change'));
     if (plan === undefined) throw new Error('the plan is gone');
     const apply = () => t.alice.click(plan, 'names_import_apply');
     expect(await toldAfter(t.workspace, t.alice, apply)).toContain('I saved the changes to 1 name.');
-    expect(await told('names tag:imported')).toContain('1 name matching');
+    expect(await send('names tag:imported')).toContain('1 name matching');
     expect(await toldAfter(t.workspace, t.alice, apply)).toContain('already applied');
   });
 
-  it('are imported with owners who are members, and other people are refused', async () => {
+  it('are imported only with owners who are members', async () => {
     const before = t.workspace.calls.length;
     const submit = async (rows: string) =>
       t.alice.submit(await openForm(t.workspace, t.alice, '/domain names import'), { rows });
@@ -260,13 +256,13 @@ describe('names', () => {
     expect(await submit(`name,owner\n${invented.join('\n')}`)).toMatchObject({
       errors: { rows: expect.stringContaining('You can add at most 30 new owners at a time') },
     });
-    const asked = () =>
+    const lookups = () =>
       t.workspace.calls.slice(before).filter(({ args }) => /INVENTED/.test(String(args['user'])));
-    expect(asked()).toEqual([]);
+    expect(lookups()).toEqual([]);
     expect(await submit('name,owner\nacme-one.rest,U0INVENTED1\nacme-two.rest,U0DAVE')).toMatchObject({
       errors: { rows: expect.stringContaining('Replace U0INVENTED1, U0DAVE') },
     });
-    expect(asked()).toHaveLength(1);
+    expect(lookups()).toHaveLength(1);
     t.workspace.faults.set({ method: 'users.info', kind: 'http_500' });
     expect(await submit('name,owner\nacme-one.rest,U0CAROL')).toMatchObject({
       errors: { rows: expect.stringContaining('Slack can’t confirm right now') },
@@ -277,12 +273,12 @@ describe('names', () => {
   });
 });
 
-describe('the end of an absence', () => {
+describe('an absence', () => {
   it.each([
     ['U0CAROL', '2026-12-10', '2026-12-11T05:00:00Z'],
     ['U0CAROL', '2027-07-10', '2027-07-11T04:00:00Z'],
     ['U0BOB', '2026-12-10', '2026-12-11T00:00:00Z'],
-  ])('is the midnight of %s after %s', async (id, day, ends) => {
+  ])('ends at midnight in the time zone of %s, after %s', async (id, day, ends) => {
     const person = t.workspace.as(id);
     const answer = await toldAfter(t.workspace, person, () =>
       person.command(DOMAINS, `/domain away ${day} <@U0ADA>`),

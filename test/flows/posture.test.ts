@@ -5,7 +5,7 @@ import { closed } from '../support/people.ts';
 import { startReceiver, WEBHOOK_SECRET } from '../support/webhook-receiver.ts';
 
 /*
- * Findings of two names, everywhere people read them: one is sound, the other has no transfer lock.
+ * Findings of two names wherever they are shown: one name is healthy, the other has no transfer lock.
  */
 
 const receiver = await startReceiver();
@@ -17,7 +17,7 @@ const OPEN = 'open.rest';
 const DAY_MS = 86_400_000;
 const HOSTS = ['ns1.host.example', 'ns2.host.example'];
 
-const told = (line: string) => answerTo(t.workspace, t.alice, `/domain ${line}`);
+const send = (line: string) => answerTo(t.workspace, t.alice, `/domain ${line}`);
 const findings = () =>
   receiver.received.map(({ body }) => body).filter(({ type }) => type.startsWith('finding.'));
 
@@ -29,11 +29,11 @@ beforeAll(async () => {
     t.service.state.addDomain({ name, context: 4, expires, nameServers: HOSTS });
     await setUpStory({ service: t.service, dns, name });
     if (name === OPEN) t.service.registry.show(name, { statuses: ['active'] });
-    await told(`watch ${name}`);
+    await send(`watch ${name}`);
   }
-  await until('both have been looked up', async () => {
+  await until('lookups of both names', async () => {
     await t.demo.bot.catchUp();
-    if (!(await told('posture')).includes('not seen')) return true;
+    if (!(await send('posture')).includes('not seen')) return true;
     await t.demo.moveTime(DAY_MS);
     return false;
   });
@@ -42,50 +42,50 @@ beforeAll(async () => {
 test('locks set by the registry are shown', async () => {
   const statuses = ['server transfer prohibited', 'server update prohibited', 'server delete prohibited'];
   t.service.registry.show('bar.rest', { statuses });
-  expect(await told('name bar.rest')).toContain('*Registry lock* blocks transfers, changes and deletion\n');
+  expect(await send('name bar.rest')).toContain('*Registry lock* blocks transfers, changes and deletion\n');
 });
 
-test('each name that lacks something has a line with what to do', async () => {
-  const text = await told('posture');
+test('each name with a finding has a line with what to do', async () => {
+  const text = await send('posture');
   expect(text).toContain('0 of 2 names are fine');
   expect(text).toMatch(/:warning: \*open\.rest\* · no transfer lock: turn it on.* · also no owner\n/);
   expect(text).toMatch(/:warning: \*sound\.rest\* · no owner: assign one/);
 });
 
-test('a name with an owner is fine, and its notes are said when they are asked for', async () => {
-  await told(`name ${SOUND}`);
+test('a name with an owner is fine, and its notes are shown only on request', async () => {
+  await send(`name ${SOUND}`);
   const screen = t.alice.ephemerals().at(-1);
-  if (screen === undefined) throw new Error('the screen of the name was not shown');
+  if (screen === undefined) throw new Error('the name was not shown');
   expect(textOf(screen)).toContain(':warning: *No owner*');
   const form = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(screen, 'name_edit'));
   await toldAfter(t.workspace, t.alice, async () => closed(await t.alice.submit(form, { owner: 'U0ALICE' })));
-  const text = await told('posture');
+  const text = await send('posture');
   expect(text).toContain('1 of 2 names is fine');
   expect(text).not.toContain(SOUND);
-  expect(await told('posture all sound')).toMatch(
+  expect(await send('posture all sound')).toMatch(
     /1 of 1 name .*is fine.*• \*sound\.rest\* · DNSSEC is off/s,
   );
 });
 
 test('filters find the names with a finding', async () => {
-  expect(await told('names unlocked')).toMatch(/1 name matching `unlocked`.*open\.rest/s);
-  expect(await told('names finding:no_owner zone:rest')).toContain('1 name');
-  expect(await told('names finding:lamer')).toContain('Did you mean `finding:lame`');
+  expect(await send('names unlocked')).toMatch(/1 name matching `unlocked`.*open\.rest/s);
+  expect(await send('names finding:no_owner zone:rest')).toContain('1 name');
+  expect(await send('names finding:lamer')).toContain('Did you mean `finding:lame`');
 });
 
-test('webhooks report the beginning and the end of a danger', async () => {
+test('webhooks report when a danger begins and ends', async () => {
   const now = t.service.clock.registry();
-  const opened = async (type: string) =>
+  const waitForWebhook = async (type: string) =>
     until(`a webhook ${type}`, async () => {
       await t.demo.moveTime(DAY_MS);
       await t.demo.bot.catchUp();
       return findings().some((body) => body.type === type);
     });
   t.service.registry.show(OPEN, { expires: now - DAY_MS });
-  await opened('finding.opened');
-  expect(await told('posture')).toMatch(/1 at risk.*\n:x: \*open\.rest\* · expired or deleted/);
+  await waitForWebhook('finding.opened');
+  expect(await send('posture')).toMatch(/1 at risk.*\n:x: \*open\.rest\* · expired or deleted/);
   t.service.registry.show(OPEN, { expires: now + 300 * DAY_MS });
-  await opened('finding.closed');
+  await waitForWebhook('finding.closed');
   expect(findings()).toMatchObject([
     { type: 'finding.opened', data: { name: OPEN, code: 'expired', text: expect.stringContaining(OPEN) } },
     { type: 'finding.closed', data: { name: OPEN, code: 'expired' } },

@@ -15,7 +15,7 @@ import {
 } from '../support/demo.ts';
 import { ephemeral, fieldsOf, linkTwoFactor } from '../support/people.ts';
 
-/* The search for preregistrations: a reading task, shown only to one person. */
+/* The search for preregistrations, which reads only and is shown only to one person. */
 
 const t = useTestDemo();
 
@@ -23,12 +23,12 @@ beforeAll(() => linkTwoFactor(t.workspace, t.carol));
 afterEach(() => t.service.faults.clear());
 
 const searches = () => t.service.requestsFor({ task: 'prereg.search' });
-const page = (person: Actor, range: string): Promise<Message> =>
+const waitForPage = (person: Actor, range: string): Promise<Message> =>
   ephemeral(t.workspace, person, `the preregistrations ${range}`, ({ text }) => text.includes(range));
 
-test('TEXT searches at once, by name or by name and ending', async () => {
-  const told = await answerTo(t.workspace, t.alice, '/domain prereg Table-007.rest');
-  expect(told).toMatch(/table-007\.rest.*pending.*sunrise1/s);
+test('a name in the command is searched immediately, with or without its TLD', async () => {
+  const reply = await answerTo(t.workspace, t.alice, '/domain prereg Table-007.rest');
+  expect(reply).toMatch(/table-007\.rest.*pending.*sunrise1/s);
   expect(searches().at(-1)).toMatchObject({
     path: '/v1/domainPrereg/_search',
     query: { ctid: [expect.stringMatching(/^[0-9a-f-]{36}$/)] },
@@ -46,10 +46,10 @@ test('TEXT searches at once, by name or by name and ending', async () => {
   });
   const none = await answerTo(t.workspace, t.alice, '/domain prereg nothing');
   expect(none).toContain('No preregistrations for the name nothing');
-  expect(t.workspace.messages(DOMAINS), 'other people see no search').toEqual([]);
+  expect(t.workspace.messages(DOMAINS), 'messages that others can see').toEqual([]);
 });
 
-test('the form asks for the extra data, and results have pages in place', async () => {
+test('the form requests extra keys, and results are paged in one message', async () => {
   const view = await openForm(t.workspace, t.alice, '/domain prereg');
   expect(fieldsOf(view)).toEqual([
     ...['sld', 'tld', 'subtld', 'id', 'prereg_config.confirmation_start', 'prereg_config.confirmation_end'],
@@ -60,22 +60,22 @@ test('the form asks for the extra data, and results have pages in place', async 
   expect(await t.alice.submit(view, { tld: 'rest', keys: ['tmch_mark', 'nsentry'] })).toEqual({
     outcome: 'closed',
   });
-  const first = await page(t.alice, '1–20 of 100');
+  const first = await waitForPage(t.alice, '1–20 of 100');
   expect(textOf(first)).toMatch(/mark-9001.*ttl: 3600/s);
-  expect(buttonsOf(first), 'the first page has no previous one').toEqual(['prereg_open', 'prereg_next']);
+  expect(buttonsOf(first), 'buttons of the first page').toEqual(['prereg_open', 'prereg_next']);
   expect(textOf(first)).toContain('for exact matches (EQUAL).');
   expect(searches().at(-1)).toMatchObject({ query: { 'keys[]': ['tmch_mark', 'nsentry'] } });
 
   await t.alice.click(first, 'prereg_next');
-  const second = await page(t.alice, '21–40 of 100');
-  expect(second.ts, 'the page replaces the previous one').toBe(first.ts);
+  const second = await waitForPage(t.alice, '21–40 of 100');
+  expect(second.ts, 'the second page is in the same message').toBe(first.ts);
   expect(buttonsOf(second)).toEqual(['prereg_open', 'prereg_previous', 'prereg_next']);
   expect(searches().at(-1)).toMatchObject({
     query: { 'keys[]': ['tmch_mark', 'nsentry'] },
     body: { view: { children: true, offset: 20, limit: 20 }, filters: [{ key: 'tld', value: 'rest' }] },
   });
   await t.alice.click(second, 'prereg_previous');
-  await page(t.alice, '1–20 of 100');
+  await waitForPage(t.alice, '1–20 of 100');
 });
 
 test('a time with a UTC offset is sent unchanged over JSON, but not over XML', async () => {
@@ -86,24 +86,26 @@ test('a time with a UTC offset is sent unchanged over JSON, but not over XML', a
     errors: { 'prereg_config.period_start': expect.stringContaining('documents no UTC offset') },
   });
   expect(await t.alice.submit(view, { ...start, operator: 'EQUAL' })).toMatchObject({ outcome: 'closed' });
-  await until('it is searched for', () => JSON.stringify(searches().at(-1)?.body).includes('+01:00'));
+  await until('the search', () => JSON.stringify(searches().at(-1)?.body).includes('+01:00'));
   expect(searches().at(-1)?.body).toMatchObject({
     filters: [{ key: 'prereg_config.period_start', operator: 'EQUAL', value: '2027-03-01T12:00:00+01:00' }],
   });
 });
 
-test('over XML it is searched as that interface documents', async () => {
+test('a search over XML is sent in the documented format', async () => {
   const GUESS = 'Its examples have only one filter.';
   await t.carol.command(DOMAINS, '/domain prereg table-00%');
-  expect(textOf(await page(t.carol, 'table-00%')), 'one filter needs no guess').not.toContain(GUESS);
+  expect(textOf(await waitForPage(t.carol, 'table-00%')), 'no note for one filter').not.toContain(GUESS);
   await t.carol.command(DOMAINS, '/domain prereg table-00%.rest');
-  expect(textOf(await page(t.carol, 'for table-00%.rest: 1–9 of 9')), 'a guess is marked').toContain(GUESS);
+  expect(textOf(await waitForPage(t.carol, 'for table-00%.rest: 1–9 of 9')), 'a marked guess').toContain(
+    GUESS,
+  );
   expect(searches().at(-1)?.body).toContain(
     '<where><and><key>sld</key><operator>like</operator><value>table-00%</value></and><and><key>tld</key><operator>like</operator><value>rest</value></and></where>',
   );
 });
 
-test('filters, order and further keys of a password account use XML if needed', async () => {
+test('a password account’s search uses XML if its filters, order or keys need it', async () => {
   const view = await openForm(t.workspace, t.alice, '/domain prereg');
   await t.alice.submit(view, {
     tld: 'rest',
@@ -115,7 +117,7 @@ test('filters, order and further keys of a password account use XML if needed', 
     key: 'zonec',
     'prereg_config.period_end': '20%',
   });
-  const found = await page(t.alice, '1–2 of 100');
+  const found = await waitForPage(t.alice, '1–2 of 100');
   expect(searches().at(-1)).toMatchObject({
     interface: 'xml',
     body: expect.stringMatching(
@@ -125,18 +127,18 @@ test('filters, order and further keys of a password account use XML if needed', 
   for (const column of ['Owner contact', 'Zone contact', 'Updated by', 'Nameservers', 'Phase period']) {
     expect(textOf(found), column).toContain(column);
   }
-  expect(textOf(found), 'times as people write them').toMatch(
+  expect(textOf(found), 'times are formatted').toMatch(
     /\d+ \w{3,4} \d{4}, \d\d:\d\d – \d+ \w{3,4} \d{4}, \d\d:\d\d/,
   );
   expect(textOf(found)).toContain(
     'The documentation doesn’t say how “like” compares values or which wildcards it supports',
   );
   await t.alice.click(found, 'prereg_next');
-  await page(t.alice, '3–4 of 100');
+  await waitForPage(t.alice, '3–4 of 100');
   expect(searches().at(-1)?.body).toMatch(/<offset>2<.*<key>zonec<.*<order>/);
 });
 
-test('children, an id and an ending of several parts are searched as documented', async () => {
+test('children, an id and a second-level TLD are searched in the documented format', async () => {
   const view = await openForm(t.workspace, t.alice, '/domain prereg');
   await t.alice.submit(view, { id: '9001', children: [], operator: 'EQUAL' });
   await ephemeral(t.workspace, t.alice, 'the record', ({ text }) => text.includes('with ID 9001: 1–1 of 1'));
@@ -157,9 +159,9 @@ test('children, an id and an ending of several parts are searched as documented'
   });
 });
 
-test('one record is shown completely, with its phases and their ends', async () => {
+test('a record is shown in full, with its phases and when they end', async () => {
   await t.alice.command(DOMAINS, '/domain prereg table-003.rest');
-  const one = await page(t.alice, 'for table-003.rest: 1–1 of 1');
+  const one = await waitForPage(t.alice, 'for table-003.rest: 1–1 of 1');
   const record = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(one, 'prereg_open'));
   const text = textOf(record);
   expect(text).toMatch(
@@ -180,7 +182,7 @@ test('one record is shown completely, with its phases and their ends', async () 
   t.alice.close(record);
 
   await answerTo(t.workspace, t.alice, '/domain prereg .example');
-  const many = await page(t.alice, '1–20 of 20');
+  const many = await waitForPage(t.alice, '1–20 of 20');
   const chosen = await actUntilOpened(t.workspace, t.alice, () =>
     t.alice.click(many, 'prereg_open', { value: 'table-105.example' }),
   );
@@ -210,43 +212,43 @@ test('% and * aren’t sent as wildcards', async () => {
 });
 
 test.each(['a b', 'caf\u0007e.rest', '<script>', 'a..b', '-.-', `${'x'.repeat(64)}.rest`])(
-  'an invalid name isn’t searched: %j',
+  'an invalid name is rejected without a search: %j',
   async (text) => {
     const before = searches().length;
-    const told = await answerTo(t.workspace, t.alice, `/domain prereg ${text}`);
-    expect(told).toContain('Enter one name, such as');
+    const reply = await answerTo(t.workspace, t.alice, `/domain prereg ${text}`);
+    expect(reply).toContain('Enter one name, such as');
     expect(searches()).toHaveLength(before);
   },
 );
 
-test('EQUAL is never sent as like, whatever account is active then', async () => {
+test('EQUAL is never sent as “like”, even if the active account changes', async () => {
   await link(t.workspace, t.carol, SANDBOX_ACCOUNTS.aliceDemoSystem);
   const view = await openForm(t.workspace, t.carol, '/domain prereg');
   await answerTo(t.workspace, t.carol, `/domain use ${SANDBOX_ACCOUNTS.tina.context}`);
   const before = searches().length;
-  const told = await toldAfter(t.workspace, t.carol, () =>
+  const reply = await toldAfter(t.workspace, t.carol, () =>
     t.carol.submit(view, { sld: 'table', operator: 'EQUAL' }),
   );
-  expect(told).toContain('This search can’t be sent');
+  expect(reply).toContain('This search can’t be sent');
   expect(searches()).toHaveLength(before);
 });
 
-test('a slow service is waited for: the view says so, and the result comes to the channel', async () => {
+test('on a slow service the form shows “Checking”, and the result is posted in the channel', async () => {
   t.service.faults.set({ kind: 'slow', delayMs: 2_400, times: 1, match: { task: 'prereg.search' } });
   const view = await openForm(t.workspace, t.alice, '/domain prereg');
   const result = await t.alice.submit(view, { sld: 'table-020' });
   expect(result).toMatchObject({ outcome: 'updated' });
-  // The link form may still be open, if its response was late.
-  const shown = () =>
+  // The link form may still be open if its response was late.
+  const openViewsText = () =>
     t.alice
       .openedViews()
       .map((each) => textOf(each))
       .join('\n');
-  expect(shown()).toContain('Checking');
-  const found = await page(t.alice, 'table-020');
+  expect(openViewsText()).toContain('Checking');
+  const found = await waitForPage(t.alice, 'table-020');
   expect(textOf(found)).toContain('table-020.rest');
-  await t.workspace.waitFor(() => (shown().includes('in the channel') ? true : undefined), {
-    what: 'the view to say where the result is',
+  await t.workspace.waitFor(() => (openViewsText().includes('in the channel') ? true : undefined), {
+    what: 'the view to show where the result is',
   });
 });
 
@@ -258,15 +260,15 @@ test.each([
   ],
   ['busy', { kind: 'status_429', retryAfter: 60 }, /busy/],
   ['broken', { kind: 'html' }, /response couldn’t be read.*Client transaction ID `[0-9a-f-]{36}`/],
-] as const)('a service that is %s is reported in words', async (_what, fault, words) => {
+] as const)('a service that is %s is reported with an explanation', async (_what, fault, words) => {
   t.service.faults.set({ ...fault, match: { task: 'prereg.search' } });
   expect(await answerTo(t.workspace, t.alice, '/domain prereg table-001')).toMatch(words);
 });
 
-test('a manipulated button searches nothing', async () => {
+test('a forged button value is rejected without a search', async () => {
   await answerTo(t.workspace, t.alice, '/domain prereg .rest');
-  await t.alice.click(await page(t.alice, '1–20 of 100'), 'prereg_next');
-  await page(t.alice, '21–40 of 100');
+  await t.alice.click(await waitForPage(t.alice, '1–20 of 100'), 'prereg_next');
+  await waitForPage(t.alice, '21–40 of 100');
   const click = t.workspace.deliveries.findLast(({ payload }) =>
     JSON.stringify(payload).includes('prereg_next'),
   );
@@ -275,10 +277,10 @@ test('a manipulated button searches nothing', async () => {
   for (const value of ['', '{', '{"keys":[],"offset":-1}', '{"keys":["password"],"offset":0}']) {
     const actions = [{ type: 'button', action_id: 'prereg_next', block_id: 'b', value, action_ts: '2.1' }];
     const { response_url: _one, ...payload } = click.payload;
-    const told = await toldAfter(t.workspace, t.alice, () =>
+    const reply = await toldAfter(t.workspace, t.alice, () =>
       t.workspace.redeliver({ ...click, payload: { ...payload, actions } }),
     );
-    expect(told).toContain('no longer available');
+    expect(reply).toContain('no longer available');
   }
   expect(searches()).toHaveLength(before);
 });

@@ -3,31 +3,30 @@ import { expect, it } from 'vitest';
 import { actUntilOpened, answerTo, buttonsOf, openForm, toldAfter, useTestDemo } from '../support/demo.ts';
 import { auditLog, clickAs, closed, fieldsOf, filledOf } from '../support/people.ts';
 
-/* Named sets of contacts and nameservers: managed by approvers, offered by forms. */
+/* Named sets of contacts and nameservers, managed by approvers and offered in forms. */
 
 const t = useTestDemo();
 
-async function listFor(person: Actor) {
+async function showPresets(person: Actor) {
   await answerTo(t.workspace, person, '/domain presets');
   const list = person.ephemerals().at(-1);
   if (list === undefined) throw new Error('the presets were not shown');
   return list;
 }
 
-async function formBehind(person: Actor, button: string): Promise<View> {
-  const list = await listFor(person);
+async function openPresetForm(person: Actor, button: string): Promise<View> {
+  const list = await showPresets(person);
   return actUntilOpened(t.workspace, person, () => person.click(list, button));
 }
 
-/** The open form once a condition holds. */
-function formWith(person: Actor, view: View, holds: (form: View) => boolean): Promise<View> {
+function waitForForm(person: Actor, view: View, holds: (form: View) => boolean): Promise<View> {
   return t.workspace.waitFor(() => person.openedViews().find((open) => open.id === view.id && holds(open)), {
     what: 'the form to change',
   });
 }
 
 async function addContacts(): Promise<void> {
-  const form = await formBehind(t.bob, 'preset_add');
+  const form = await openPresetForm(t.bob, 'preset_add');
   expect(fieldsOf(form)).toEqual(['preset_name', 'kind', 'ownerc', 'adminc', 'techc']);
   const values = { preset_name: 'ACME Ltd', ownerc: '11', adminc: '12', techc: '13' };
   expect(await toldAfter(t.workspace, t.bob, async () => closed(await t.bob.submit(form, values)))).toContain(
@@ -35,23 +34,23 @@ async function addContacts(): Promise<void> {
   );
 }
 
-it('are added only by approvers and admins, and shown to everyone', async () => {
+it('presets are added only by approvers and admins, and shown to everyone', async () => {
   expect(await answerTo(t.workspace, t.alice, '/domain presets')).toContain('There are no presets yet');
   expect(buttonsOf(t.alice.ephemerals().at(-1) ?? { blocks: [] })).toEqual([]);
   await addContacts();
-  const told = await toldAfter(t.workspace, t.alice, () =>
+  const reply = await toldAfter(t.workspace, t.alice, () =>
     clickAs(t.workspace, 'U0ALICE', 'preset_add', 'new'),
   );
-  expect(told).toContain('Only approvers and admins can change presets');
+  expect(reply).toContain('Only approvers and admins can change presets');
   expect(await answerTo(t.workspace, t.alice, '/domain presets')).toContain(
     '*ACME Ltd*: owner `11`, admin `12`, tech `13`',
   );
 });
 
-it('have the fields of their kind, and show errors', async () => {
-  const form = await formBehind(t.bob, 'preset_add');
+it('the form has the fields of the preset’s kind and shows errors', async () => {
+  const form = await openPresetForm(t.bob, 'preset_add');
   await t.bob.changeInput(form, 'kind', 'nameservers');
-  const changed = await formWith(t.bob, form, (open) => fieldsOf(open).includes('nameServers'));
+  const changed = await waitForForm(t.bob, form, (open) => fieldsOf(open).includes('nameServers'));
   expect(fieldsOf(changed)).toEqual(['preset_name', 'kind', 'nameServers']);
   const wrong = await t.bob.submit(changed, {
     preset_name: 'acme ltd',
@@ -68,7 +67,7 @@ it('have the fields of their kind, and show errors', async () => {
   );
 });
 
-it('fill in their fields of a form, replacing earlier values, and keep the others', async () => {
+it('a preset fills in its fields of a form and keeps the others', async () => {
   await t.workspace.waitFor(
     async () =>
       (await answerTo(t.workspace, t.alice, '/domain presets')).includes('Our DNS') ? true : undefined,
@@ -77,16 +76,16 @@ it('fill in their fields of a form, replacing earlier values, and keep the other
   const form = await openForm(t.workspace, t.alice, '/domain create new.rest');
   expect(fieldsOf(form)[0]).toBe('preset');
   await t.alice.changeInput(form, 'ownerc', '99');
-  const open = async (id: string, holds: (form: View) => boolean) => {
+  const choosePreset = async (id: string, holds: (form: View) => boolean) => {
     const now = t.alice.openedViews().at(-1) ?? form;
     await t.alice.changeInput(now, 'preset', id);
-    return formWith(t.alice, form, holds);
+    return waitForForm(t.alice, form, holds);
   };
   const [contacts = '', servers = ''] = [
     ...JSON.stringify(form.blocks).matchAll(/"value":"([0-9a-f-]{36})"/g),
   ].map(([, id]) => id ?? '');
-  await open(contacts, (view) => filledOf(view)['techc'] === '13');
-  const filled = await open(
+  await choosePreset(contacts, (view) => filledOf(view)['techc'] === '13');
+  const filled = await choosePreset(
     servers,
     (view) => filledOf(view)['nameServers'] === 'ns1.example.net\nns2.example.net',
   );
@@ -99,15 +98,15 @@ it('fill in their fields of a form, replacing earlier values, and keep the other
   t.alice.close(filled);
 });
 
-it('are deleted, and every change is in the audit log', async () => {
-  const list = await listFor(t.bob);
+it('presets are deleted, and every change is in the audit log', async () => {
+  const list = await showPresets(t.bob);
   await t.bob.click(list, 'preset_delete', {
     value: JSON.stringify(list.blocks).match(/"value":"([0-9a-f-]{36})"/)?.[1] ?? '',
   });
   await t.workspace.waitFor(
     async () =>
       (await answerTo(t.workspace, t.alice, '/domain presets')).includes('ACME') ? undefined : true,
-    { what: 'it to be gone' },
+    { what: 'the preset to be deleted' },
   );
   const { csv } = await auditLog(t.workspace);
   const lines = csv.split('\r\n').filter((line) => line.includes('preset_changed'));

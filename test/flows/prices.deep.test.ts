@@ -8,8 +8,8 @@ import { clickAs, closed, ephemeral, fieldsOf, filledOf } from '../support/peopl
 const t = useTestDemo();
 const TODAY = new Date().toISOString().slice(0, 10);
 
-/** Opens the list and the form of one of its buttons. */
-async function formBehind(button: string, value?: string): Promise<View> {
+/** Opens the form of a button of `/domain prices`. */
+async function openPriceForm(button: string, value?: string): Promise<View> {
   await answerTo(t.workspace, t.ada, '/domain prices');
   const list = t.ada.ephemerals().at(-1);
   if (list === undefined) throw new Error('the price list was not shown');
@@ -18,7 +18,7 @@ async function formBehind(button: string, value?: string): Promise<View> {
 }
 
 async function addPrice(given: Readonly<Record<string, string>>): Promise<string> {
-  const form = await formBehind('price_add');
+  const form = await openPriceForm('price_add');
   const values = { zone: 'rest', task: 'renew', period: '1', valid_from: TODAY, source: 'Contract 7' };
   return toldAfter(t.workspace, t.ada, async () => {
     closed(await t.ada.submit(form, { ...values, ...given }));
@@ -26,10 +26,10 @@ async function addPrice(given: Readonly<Record<string, string>>): Promise<string
 }
 
 async function importPrices(rows: string) {
-  return t.ada.submit(await formBehind('prices_import'), { rows });
+  return t.ada.submit(await openPriceForm('prices_import'), { rows });
 }
 
-it('are unknown before there is a list, and nothing waits for it', async () => {
+it('without a price list the price is unknown, and orders can be approved anyway', async () => {
   expect(await answerTo(t.workspace, t.alice, '/domain prices')).toContain('The price list is empty');
   const order = await ask(t.workspace, t.alice, '/domain renew bar.rest');
   expect(textOf(order.card)).toContain('This costs money (price unknown)');
@@ -37,9 +37,9 @@ it('are unknown before there is a list, and nothing waits for it', async () => {
   await order.ends('SUCCEEDED');
 });
 
-describe('the list', () => {
-  it('is changed only by admins, in a form with the fields of its CSV', async () => {
-    const form = await formBehind('price_add');
+describe('the price list', () => {
+  it('is edited only by admins, in a form with the fields of its CSV file', async () => {
+    const form = await openPriceForm('price_add');
     expect(form.callback_id).toBe('price');
     expect(fieldsOf(form)).toEqual(['zone', 'task', 'period', 'amount', 'valid_from', 'source']);
     const result = await t.ada.submit(form, {
@@ -61,34 +61,34 @@ describe('the list', () => {
       },
     });
     await t.ada.close(form);
-    const told = await toldAfter(t.workspace, t.alice, () =>
+    const reply = await toldAfter(t.workspace, t.alice, () =>
       clickAs(t.workspace, 'U0ALICE', 'price_add', 'new'),
     );
-    expect(told).toContain('Only admins can do this.');
+    expect(reply).toContain('Only admins can do this.');
     expect(t.alice.openedViews().map(({ callback_id }) => callback_id)).not.toContain('price');
   });
 
-  it('is shown to everyone, and only admins can change it', async () => {
+  it('is shown to everyone, with edit buttons only for admins', async () => {
     expect(await addPrice({ amount: '18.00' })).toContain('1 price added.');
-    const told = await answerTo(t.workspace, t.alice, '/domain prices');
-    expect(told).toContain('€18.00');
-    expect(told).toContain('Contract 7');
+    const reply = await answerTo(t.workspace, t.alice, '/domain prices');
+    expect(reply).toContain('€18.00');
+    expect(reply).toContain('Contract 7');
     const seen = t.alice.ephemerals().at(-1);
     expect(buttonsOf(seen ?? { blocks: [] })).toEqual(['prices_export']);
   });
 
-  it('opens a price with its values, and replaces it', async () => {
+  it('opens a price with its values and replaces it', async () => {
     const [listed] = await t.demo.bot.prices.list();
-    const form = await formBehind('price_edit', listed?.id);
+    const form = await openPriceForm('price_edit', listed?.id);
     expect(filledOf(form)).toMatchObject({ zone: 'rest', amount: '18.00', valid_from: TODAY });
-    const told = await toldAfter(t.workspace, t.ada, async () => {
+    const reply = await toldAfter(t.workspace, t.ada, async () => {
       closed(await t.ada.submit(form, { amount: '17.50' }));
     });
-    expect(told).toContain('1 price changed.');
+    expect(reply).toContain('1 price changed.');
     expect((await t.demo.bot.prices.list()).map(({ amount }) => amount.minor)).toEqual([1_750]);
   });
 
-  it('is imported as CSV, all of it or nothing, with every problem and its line', async () => {
+  it('is imported as CSV in full or not at all, with every error and its line', async () => {
     const header = 'zone,task,period,amount,valid_from,source';
     const bad = await importPrices(
       [
@@ -99,26 +99,26 @@ describe('the list', () => {
       ].join('\n'),
     );
     expect(bad).toMatchObject({ outcome: 'errors' });
-    const said = JSON.stringify(bad);
+    const errors = JSON.stringify(bad);
     for (const part of ['Line 3: “amount”', 'Line 3: “valid_from”', 'Line 4: “zone”', 'Nothing was imported'])
-      expect(said).toContain(part);
-    expect(said, 'nobody asked for an order').not.toContain('requested');
+      expect(errors).toContain(part);
+    expect(errors, 'no mention of orders').not.toContain('requested');
     expect(await t.demo.bot.prices.list()).toHaveLength(1);
     closed(await importPrices(`${header}\nrest,restore,1,80.00,${TODAY},"=Contract; 7"`));
-    await ephemeral(t.workspace, t.ada, 'that a price was added', (message) =>
+    await ephemeral(t.workspace, t.ada, 'the message that a price was added', (message) =>
       textOf(message).includes('1 price added.'),
     );
     expect(await t.demo.bot.prices.list()).toHaveLength(2);
   });
 
   it('is exported as a CSV file that it can import', async () => {
-    const directly = () => t.workspace.messages('D0ALICE').filter(({ files }) => files !== undefined);
+    const sentFiles = () => t.workspace.messages('D0ALICE').filter(({ files }) => files !== undefined);
     await answerTo(t.workspace, t.alice, '/domain prices');
     const list = t.alice.ephemerals().at(-1);
     if (list === undefined) throw new Error('the price list was not shown');
     await toldAfter(t.workspace, t.alice, () => t.alice.click(list, 'prices_export'));
-    const file = directly()[0]?.files?.[0];
-    if (file === undefined) throw new Error('no file came');
+    const file = sentFiles()[0]?.files?.[0];
+    if (file === undefined) throw new Error('no file was sent');
     const csv = await (await fetch(new URL(file.url_private_download, t.workspace.url))).text();
     expect(csv.split('\r\n')).toEqual([
       'zone,task,period,amount,valid_from,source,currency',
@@ -127,18 +127,18 @@ describe('the list', () => {
       '',
     ]);
     closed(await importPrices(csv));
-    await ephemeral(t.workspace, t.ada, 'that nothing changed', (message) =>
+    await ephemeral(t.workspace, t.ada, 'the message that nothing changed', (message) =>
       textOf(message).includes('Nothing changed'),
     );
   });
 });
 
-describe('a card', () => {
+describe('an order’s card', () => {
   beforeAll(async () => {
     await addPrice({ amount: '18.00' });
   });
 
-  it('shows the price of every name, the sum, its day and its source, and that a premium name may cost more', async () => {
+  it('shows the total, and its details with each price, its date and its source', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest bistro.example 2');
     expect(textOf(order.card)).toContain('about €36.00');
     expect(textOf(order.card)).toContain('Price unknown for 1 name');
@@ -147,7 +147,7 @@ describe('a card', () => {
     expect(text).toContain('price unknown for 1 name');
     expect(text).toContain('This is 2 times the 1-year price');
     expect(text).toContain('A premium name may cost more.');
-    expect(text, 'it is said once').not.toContain('Short or generic names');
+    expect(text, 'one note about premium names').not.toContain('Short or generic names');
     expect(text).toContain('Source: “Contract 7”.');
     expect(text).toContain('cafe.rest · €36.00');
     expect(text).toContain('bistro.example · unknown');
@@ -158,7 +158,7 @@ describe('a card', () => {
     await order.becomes('CANCELLED');
   });
 
-  it('shows a price that changes while it waits, and the thread names it at the approval', async () => {
+  it('shows a price change while the order is pending, and so does the thread on approval', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
     expect(textOf(order.card)).toContain('about €18.00');
     expect(await detailsOf(t.workspace, t.bob, order.card)).toContain('about €18.00 (price list of ');
@@ -177,8 +177,8 @@ describe('a card', () => {
   });
 });
 
-it('the list is read from an attached file, whose problems are shown at the file', async () => {
-  const form = await formBehind('prices_import');
+it('imports a price list from an attached file, with errors shown at the file', async () => {
+  const form = await openPriceForm('prices_import');
   const wrong = await t.ada.submit(form, { file: [t.ada.upload('prices.csv', 'zone,amount\nrest,1')] });
   expect(wrong).toMatchObject({ outcome: 'errors', errors: { file: expect.any(String) } });
   const unreadable = t.ada.upload('prices.csv', 'zone,amount\nrest\0');
@@ -189,7 +189,7 @@ it('the list is read from an attached file, whose problems are shown at the file
   });
   const header = 'zone,task,period,amount,valid_from,source';
   const file = t.ada.upload('prices.csv', `${header}\nattached,create,1,9.00,2026-01-01,A file\n`);
-  expect(await t.ada.submit(await formBehind('prices_import'), { file: [file] })).toMatchObject({
+  expect(await t.ada.submit(await openPriceForm('prices_import'), { file: [file] })).toMatchObject({
     outcome: 'closed',
   });
   expect((await t.demo.bot.prices.list()).map(({ zone }) => zone)).toContain('attached');

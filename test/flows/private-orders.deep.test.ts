@@ -17,7 +17,7 @@ import { orderAfter, type SeenOrder } from '../support/orders.ts';
 import { closed } from '../support/people.ts';
 
 /*
- * A private order explains changes of a name to people who may see it; everyone else only learns that there is one.
+ * A private order explains changes of a name to people who can see it; everyone else learns only that there is one.
  * Carol is a member without access.
  */
 
@@ -27,7 +27,7 @@ const HOUR_MS = 3_600_000;
 const NEW_HOSTS = ['ns1.newhost.example', 'ns2.newhost.example'];
 
 const t = useTestDemo({ settings: { APPROVERS: 'U0BOB' } });
-const screen = (person: Actor) => answerTo(t.workspace, person, `/domain name ${NAME}`);
+const showName = (person: Actor) => answerTo(t.workspace, person, `/domain name ${NAME}`);
 
 beforeAll(async () => {
   const { sandbox } = t.demo.dns;
@@ -37,7 +37,7 @@ beforeAll(async () => {
   t.service.state.addDomain({ name: NAME, context: 4, expires, nameServers });
   await setUpStory({ service: t.service, dns: sandbox, name: NAME });
   await answerTo(t.workspace, t.alice, `/domain watch ${NAME}`);
-  await lookUntil('a lookup', async () => (await screen(t.alice)).includes('No changes since'));
+  await lookUntil('a lookup', async () => (await showName(t.alice)).includes('No changes since'));
 }, 60_000);
 
 /** Advances by hours, with lookups of the name. */
@@ -55,7 +55,7 @@ async function lookUntil(what: string, holds: () => Promise<boolean>): Promise<v
 }
 
 /** Alice requests new nameservers in a direct message. */
-async function askPrivately(): Promise<SeenOrder> {
+async function requestPrivately(): Promise<SeenOrder> {
   const line = `/domain nameservers ${NAME} ${NEW_HOSTS.join(' ')}`;
   const before = t.alice.ephemerals().length;
   await t.alice.command(DIRECT, line);
@@ -65,37 +65,37 @@ async function askPrivately(): Promise<SeenOrder> {
         .ephemerals()
         .slice(before)
         .find((each) => buttonsOf(each).includes('order_confirm')),
-    { what: 'the question' },
+    { what: 'the confirmation request' },
   );
   const confirm = () => t.alice.click(draft, 'order_confirm');
   const form = await actUntilOpened(t.workspace, t.alice, confirm);
   return orderAfter(t.workspace, () => t.alice.submit(form, { name: NAME }), DIRECT);
 }
 
-test('a change and an incident name a private order only to people who may see it', async () => {
-  const order = await askPrivately();
+test('a change names a private order only to people who can see it, an incident to nobody', async () => {
+  const order = await requestPrivately();
   await order.ends('SUCCEEDED');
   t.demo.dns.sandbox?.world.delegate(NAME, NEW_HOSTS);
   t.service.registry.show(NAME, { nameServers: NEW_HOSTS });
-  await lookUntil('the change is seen', async () =>
-    (await screen(t.alice)).includes(`by order \`${order.id}\``),
+  await lookUntil('the change in /domain name', async () =>
+    (await showName(t.alice)).includes(`by order \`${order.id}\``),
   );
-  for (const person of [t.bob, t.ada]) expect(await screen(person)).toContain(`by order \`${order.id}\``);
-  const others = await screen(t.carol);
+  for (const person of [t.bob, t.ada]) expect(await showName(person)).toContain(`by order \`${order.id}\``);
+  const others = await showName(t.carol);
   expect(others).toContain('by a private order');
   expect(others).not.toContain(order.id);
 
   t.service.registry.show(NAME, { statuses: ['active'] });
   const incidents = () =>
     t.workspace.messages('C0EXPIRY').filter(({ metadata }) => metadata?.event_type === 'domain_incident');
-  await lookUntil('the report', async () => incidents().length > 0);
+  await lookUntil('the incident', async () => incidents().length > 0);
   const incident = textOf(incidents()[0] ?? { blocks: [] });
   expect(incident).toContain('1 private order');
   expect(incident).not.toContain(order.id);
   expect(incident).not.toContain('Nameservers, order');
 }, 120_000);
 
-test('an open private order conflicts without its id', async () => {
+test('a conflict with an open private order doesn’t reveal its id to others', async () => {
   const command = () => t.alice.command(DIRECT, '/domain renew cafe.rest');
   const order = await orderAfter(t.workspace, command, DIRECT);
   const again = await toldAfter(t.workspace, t.alice, () =>
@@ -116,7 +116,7 @@ test('an open private order conflicts without its id', async () => {
   await t.alice.click(order.card, 'order_cancel');
 });
 
-test('a withdrawn plan is deleted', async () => {
+test('a dropped plan is deleted', async () => {
   const form = await openForm(t.workspace, t.alice, '/domain bulk renew');
   const before = t.alice.ephemerals().length;
   closed(await t.alice.submit(form, { rows: `name,period\n${NAME},1` }));
@@ -126,7 +126,7 @@ test('a withdrawn plan is deleted', async () => {
   const id = /"value":"([0-9a-z]{12})"/.exec(JSON.stringify(plan.blocks))?.[1] ?? '';
   expect(id).not.toBe('');
   await t.alice.click(plan, 'bulk_drop');
-  await until('it is gone', async () => !(await t.dump()).includes(id));
+  await until('the plan is deleted', async () => !(await t.dump()).includes(id));
   for (const person of [t.alice, t.carol, t.ada]) {
     expect(await answerTo(t.workspace, person, `/domain orders ${NAME}`)).not.toMatch(/Renew/);
     expect(await answerTo(t.workspace, person, `/domain order ${id}`)).toContain('doesn’t exist');

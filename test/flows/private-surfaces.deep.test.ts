@@ -6,9 +6,8 @@ import { orderAfter, orderOf } from '../support/orders.ts';
 import { closed } from '../support/people.ts';
 
 /*
- * Alice requests a renewal, a redirect and a mandate in private. Carol, a member, tries every command, button and
- * message that shows orders or mandates. Also tested: an impact of another person's order, and buttons with guessed
- * ids.
+ * Alice requests a renewal, a redirect and a mandate in private. Carol, a member without access, tries every command,
+ * button and message that shows orders or mandates, the impact of another order, and buttons with guessed ids.
  */
 
 const DAY_MS = 86_400_000;
@@ -17,7 +16,7 @@ const DIRECT = 'D0ALICE';
 const SERVERS = ['ns1.dns.example', 'ns2.dns.example'];
 const REASONS = ['hush-renewal', 'hush-mandate', 'hush-redirect'];
 const SUMS = ['44.44', '55.55'];
-/** As shown; timestamps can contain the digits alone. */
+/** With their currency, because timestamps can contain the digits alone. */
 const SHOWN_SUMS = SUMS.flatMap((sum) => [`€${sum}`, `${sum} EUR`]);
 const SOURCE = 'www.cafe.rest';
 
@@ -25,7 +24,7 @@ const t = useTestDemo({ settings: { APPROVERS: 'U0BOB' } });
 const ids = { renewal: '', redirect: '', mandate: '' };
 const hidden = () => [...Object.values(ids), ...REASONS, ...SHOWN_SUMS, SOURCE];
 
-async function watched(name: string, days: number): Promise<void> {
+async function registerAndWatch(name: string, days: number): Promise<void> {
   const noon = new Date(t.service.clock.registry() + days * DAY_MS).setUTCHours(12, 0, 0, 0);
   t.service.state.addDomain({ name, context: 4, expires: noon, nameServers: [...SERVERS] });
   t.demo.dns.sandbox?.world.serve(name, SERVERS, []);
@@ -51,7 +50,7 @@ beforeAll(async () => {
     ['open.rest', 100],
     ['acted.rest', 12],
   ] as const)
-    await watched(name, days);
+    await registerAndWatch(name, days);
   const renewal = await orderAfter(
     t.workspace,
     () => t.alice.command(DIRECT, `/domain renew secret.rest -- ${REASONS[0]}`),
@@ -67,9 +66,9 @@ beforeAll(async () => {
   );
   ids.redirect = redirect.id;
   await redirect.ends('SUCCEEDED');
-  const told = t.alice.ephemerals().length;
+  const before = t.alice.ephemerals().length;
   await t.alice.command(DIRECT, '/domain mandates');
-  const shown = await t.workspace.waitFor(() => t.alice.ephemerals()[told], { what: 'the mandates' });
+  const shown = await t.workspace.waitFor(() => t.alice.ephemerals()[before], { what: 'the mandates' });
   const view = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(shown, 'mandate_add'));
   const until = new Date(t.service.clock.registry() + 300 * DAY_MS).toISOString().slice(0, 10);
   const terms = {
@@ -86,10 +85,10 @@ beforeAll(async () => {
   await mandate.becomes('SUCCEEDED');
 }, 90_000);
 
-const shownIn = ({ text, blocks }: Pick<Message, 'text' | 'blocks'>) => JSON.stringify([text, blocks]);
+const renderMessage = ({ text, blocks }: Pick<Message, 'text' | 'blocks'>) => JSON.stringify([text, blocks]);
 
-/** Everything that a person can read: public channels, answers, dialogs, Home, and files. */
-async function seenBy(person: Actor, direct: string): Promise<string> {
+/** Everything that a person can read: public channels, replies, forms, Home and files. */
+async function readAllVisible(person: Actor, direct: string): Promise<string> {
   const messages = [DOMAINS, REMINDERS, direct].flatMap((channel) => t.workspace.messages(channel));
   const files = messages.flatMap((message) => message.files ?? []);
   const texts = await Promise.all(
@@ -98,14 +97,14 @@ async function seenBy(person: Actor, direct: string): Promise<string> {
   const home = person.homeView();
   const views = [...person.openedViews(), ...(home === undefined ? [] : [home])];
   return [
-    ...[...messages, ...person.ephemerals()].map(shownIn),
+    ...[...messages, ...person.ephemerals()].map(renderMessage),
     ...views.map((view) => JSON.stringify(view.blocks)),
     ...texts,
   ].join('\n');
 }
 
-async function expectNothing(what: string): Promise<void> {
-  const seen = await seenBy(t.carol, 'D0CAROL');
+async function expectHidden(what: string): Promise<void> {
+  const seen = await readAllVisible(t.carol, 'D0CAROL');
   const found = hidden().filter((text) => seen.includes(text));
   const where = found.map((text) =>
     seen.slice(Math.max(0, seen.indexOf(text) - 200), seen.indexOf(text) + 60),
@@ -113,7 +112,7 @@ async function expectNothing(what: string): Promise<void> {
   expect(where, what).toEqual([]);
 }
 
-/** Lists, and whether approvers and admins find a private order there. */
+/** Commands with lists, and the private order that approvers and admins see there. */
 const LISTS: readonly (readonly [line: () => string, shows: keyof typeof ids | undefined])[] = [
   [() => 'orders', 'renewal'],
   [() => 'orders pending', 'renewal'],
@@ -133,7 +132,7 @@ const LISTS: readonly (readonly [line: () => string, shows: keyof typeof ids | u
   [() => 'rules secret.rest', undefined],
 ];
 
-/** Commands with an id, which their answer repeats. */
+/** Commands that take an id and repeat it in their reply. */
 const OF_ONE = ['order', 'receipt'] as const;
 
 const BUTTONS = [
@@ -151,7 +150,7 @@ const BUTTONS = [
   ...['order_resolve_failed', 'mandate_add', 'mandate_end'],
 ];
 
-/** A message whose buttons have a guessed id. */
+/** Posts a message whose buttons have a guessed id. */
 async function forge(value: string): Promise<Message> {
   const button = (action_id: string) => ({
     ...{ type: 'button', action_id, value },
@@ -170,48 +169,51 @@ async function forge(value: string): Promise<Message> {
   const { ok, ts } = (await response.json()) as { ok: boolean; ts: string };
   expect(ok).toBe(true);
   const found = t.workspace.messages('D0CAROL').find((message) => message.ts === ts);
-  if (found === undefined) throw new Error('the forged message is not there');
+  if (found === undefined) throw new Error('the forged message was not posted');
   return found;
 }
 
 describe('a private order or mandate', () => {
-  test.each(LISTS.map(([line, shows]) => [line(), shows] as const))('is not in %s', async (line, shows) => {
-    await answerTo(t.workspace, t.carol, `/domain ${line}`);
-    await expectNothing(line);
-    if (shows === undefined) return;
-    for (const person of [t.bob, t.ada])
-      expect(await answerTo(t.workspace, person, `/domain ${line}`)).toContain(ids[shows]);
-  });
+  test.each(LISTS.map(([line, shows]) => [line(), shows] as const))(
+    'is hidden in %s',
+    async (line, shows) => {
+      await answerTo(t.workspace, t.carol, `/domain ${line}`);
+      await expectHidden(line);
+      if (shows === undefined) return;
+      for (const person of [t.bob, t.ada])
+        expect(await answerTo(t.workspace, person, `/domain ${line}`)).toContain(ids[shows]);
+    },
+  );
 
-  test.each(OF_ONE)('is not shown by %s with its id', async (command) => {
+  test.each(OF_ONE)('is hidden by /domain %s with its id', async (command) => {
     for (const id of Object.values(ids)) {
-      const said = await answerTo(t.workspace, t.carol, `/domain ${command} ${id}`);
-      const known = hidden().filter((text) => text !== id && said.includes(text));
-      expect([said.split('\n').length < 4, known]).toEqual([true, []]);
-      expect(said).toContain('Order');
+      const reply = await answerTo(t.workspace, t.carol, `/domain ${command} ${id}`);
+      const known = hidden().filter((text) => text !== id && reply.includes(text));
+      expect([reply.split('\n').length < 4, known]).toEqual([true, []]);
+      expect(reply).toContain('Order');
       if (command === 'order')
         expect(await answerTo(t.workspace, t.ada, `/domain ${command} ${id}`)).not.toContain('Order');
     }
   });
 
-  test('is not on Home, in the digest, or in its mandate’s messages', async () => {
+  test('is hidden on Home, in the digest and in the mandate’s messages', async () => {
     await t.carol.openHome();
-    await t.workspace.waitFor(() => t.carol.homeView(), { what: 'her Home' });
+    await t.workspace.waitFor(() => t.carol.homeView(), { what: 'Carol’s Home tab' });
     await t.demo.moveTime(3 * DAY_MS);
-    const told = (text: string) => () =>
+    const findReminder = (text: string) => () =>
       t.workspace.messages(REMINDERS).find((message) => textOf(message).includes(text));
-    await t.workspace.waitFor(told('*secret.rest*'), { what: 'the digest' });
-    await t.workspace.waitFor(told('Mandates will renew'), { what: 'the mandate to act' });
-    const seen = await seenBy(t.carol, 'nowhere');
+    await t.workspace.waitFor(findReminder('*secret.rest*'), { what: 'the digest' });
+    await t.workspace.waitFor(findReminder('Mandates will renew'), { what: 'the mandate’s daily message' });
+    const seen = await readAllVisible(t.carol, 'nowhere');
     for (const text of [ids.mandate, ids.redirect, ...REASONS, ...SHOWN_SUMS])
       expect(seen.split('\n').filter((line) => line.includes(text) && !line.includes('Order'))).toEqual([]);
   }, 60_000);
 
-  test('is not named by the impact of another order', async () => {
+  test('is hidden in the impact of another order', async () => {
     const command = () => t.alice.command(DOMAINS, '/domain delete open.rest');
     const before = t.alice.ephemerals().length;
     await command();
-    const draft = await t.workspace.waitFor(() => t.alice.ephemerals()[before], { what: 'the question' });
+    const draft = await t.workspace.waitFor(() => t.alice.ephemerals()[before], { what: 'the request' });
     expect(textOf(draft)).toContain('1 redirect of a private order');
     const form = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
     const order = await orderAfter(t.workspace, () => t.alice.submit(form, { name: 'open.rest' }));
@@ -220,19 +222,19 @@ describe('a private order or mandate', () => {
   }, 30_000);
 
   test.each(Object.keys(ids) as (keyof typeof ids)[])(
-    'is not shown by a button with its id: %s',
+    'is hidden from a forged button with its id: %s',
     async (which) => {
       const id = ids[which];
       const others = hidden().filter((text) => text !== id);
       const message = await forge(id);
       for (const action of BUTTONS) {
-        const [told, views] = [t.carol.ephemerals().length, t.carol.openedViews().length];
+        const [replies, views] = [t.carol.ephemerals().length, t.carol.openedViews().length];
         await t.carol.click(message, action);
         await t.workspace.waitFor(
-          () => t.carol.ephemerals().length > told || t.carol.openedViews().length > views || undefined,
-          { what: `an answer to ${action}` },
+          () => t.carol.ephemerals().length > replies || t.carol.openedViews().length > views || undefined,
+          { what: `a reply to ${action}` },
         );
-        const answers = t.carol.ephemerals().slice(told).map(shownIn);
+        const answers = t.carol.ephemerals().slice(replies).map(renderMessage);
         const opened = t.carol.openedViews().map((view) => JSON.stringify(view.blocks));
         const seen = [...answers, ...opened].join('\n');
         expect(

@@ -15,7 +15,7 @@ import {
 } from '../support/demo.ts';
 import { closed } from '../support/people.ts';
 
-/* Every way to change a name's protection goes through one gate, with the requirements of the affected rules. */
+/* Every way to weaken a name's protection needs confirmation, as the affected rules require. */
 
 let rules: readonly PolicyRule[] = [];
 const t = useTestDemo({
@@ -32,15 +32,15 @@ beforeEach(() => {
   rules = [LEGAL];
 });
 
-const told = (line: string, person: Actor = t.alice) => answerTo(t.workspace, person, `/domain ${line}`);
+const send = (line: string, person: Actor = t.alice) => answerTo(t.workspace, person, `/domain ${line}`);
 const tagsOf = async (name: string) =>
-  [...((await told(`name ${name}`)).match(/\*Tags\* ([^\n]*)/)?.[1] ?? '').matchAll(/`([^`]+)`/g)].map(
+  [...((await send(`name ${name}`)).match(/\*Tags\* ([^\n]*)/)?.[1] ?? '').matchAll(/`([^`]+)`/g)].map(
     ([, tag]) => tag,
   );
 
-async function watched(name: string, tags: string): Promise<void> {
+async function watchWithTags(name: string, tags: string): Promise<void> {
   rules = [];
-  await told(`watch ${name}`);
+  await send(`watch ${name}`);
   await edit(t.alice, name, { tags });
   await t.workspace.waitFor(async () => ((await tagsOf(name)).join() === tags ? true : undefined), {
     what: `the tags of ${name}`,
@@ -53,15 +53,15 @@ async function edit(
   name: string,
   values: Readonly<Record<string, string | string[]>>,
 ): Promise<string> {
-  await told(`name ${name}`, person);
+  await send(`name ${name}`, person);
   const screen = person.ephemerals().findLast((each) => buttonsOf(each).includes('name_edit'));
-  if (screen === undefined) throw new Error(`no screen of ${name}`);
+  if (screen === undefined) throw new Error(`${name} was not shown`);
   const form = await actUntilOpened(t.workspace, person, () => person.click(screen, 'name_edit'));
   return toldAfter(t.workspace, person, async () => closed(await person.submit(form, values)));
 }
 
 async function bulkEdit(person: Actor, name: string): Promise<string> {
-  await told(`names ${name}`, person);
+  await send(`names ${name}`, person);
   const list = person.ephemerals().at(-1);
   if (list === undefined) throw new Error('no list');
   const form = await actUntilOpened(t.workspace, person, () => person.click(list, 'names_edit'));
@@ -90,21 +90,21 @@ async function watchMany(person: Actor, names: string): Promise<string> {
   return toldAfter(t.workspace, person, async () => closed(await person.submit(form, { names })));
 }
 
-/** The question of the last change, in any channel. */
+/** The confirmation request for the latest change of a name. */
 const currentQuestion = (name: string, channel = DOMAINS): Promise<Message> =>
   t.workspace.waitFor(
     () =>
       t.workspace
         .messages(channel)
         .findLast((each) => buttonsOf(each).includes('facts_dismiss') && textOf(each).includes(name)),
-    { what: `the question about ${name}` },
+    { what: `the confirmation request for ${name}` },
   );
-const click = (person: Actor, question: Message) =>
+const clickConfirm = (person: Actor, question: Message) =>
   toldAfter(t.workspace, person, () => person.click(question, 'facts_confirm'));
 
-/** The ways to remove a tag. */
+/** Ways to remove a name's protection. */
 const PATHS = [
-  ['the command', (person, name) => told(`unwatch ${name}`, person)],
+  ['the command', (person, name) => send(`unwatch ${name}`, person)],
   ['the form', (person, name) => edit(person, name, { tags: '' })],
   ['the bulk edit', bulkEdit],
   ['the file', (person, name) => importCsv(person, `name,tags\n${name},`)],
@@ -113,32 +113,29 @@ const PATHS = [
 test.each([
   ...PATHS.map(([path, act]) => [path, 'alice', act] as const),
   ['the command', 'carol', PATHS[0][1]] as const,
-])(
-  'by %s, %s weakens nothing alone, and no approver outside the rule confirms it',
-  async (path, who, act) => {
-    const name = `${path.replace(/\W/g, '')}-${who}.rest`;
-    await watched(name, 'brand');
-    expect(await act(t[who], name)).toContain('Another person must confirm this change');
-    expect(await tagsOf(name)).toEqual(['brand']);
-    const question = await currentQuestion(name);
-    expect(await click(t.bob, question)).toContain('Only <@U0CAROL> can');
-    if (who === 'carol') return expect(await click(t.carol, question)).toContain('You requested this');
-    await t.carol.click(question, 'facts_confirm');
-    await t.workspace.waitFor(async () => ((await tagsOf(name)).length === 0 ? true : undefined), {
-      what: 'the confirmed change',
-    });
-  },
-);
+])('by %s, a change by %s needs confirmation from an approver in the rule', async (path, who, act) => {
+  const name = `${path.replace(/\W/g, '')}-${who}.rest`;
+  await watchWithTags(name, 'brand');
+  expect(await act(t[who], name)).toContain('Another person must confirm this change');
+  expect(await tagsOf(name)).toEqual(['brand']);
+  const question = await currentQuestion(name);
+  expect(await clickConfirm(t.bob, question)).toContain('Only <@U0CAROL> can');
+  if (who === 'carol') return expect(await clickConfirm(t.carol, question)).toContain('You requested this');
+  await t.carol.click(question, 'facts_confirm');
+  await t.workspace.waitFor(async () => ((await tagsOf(name)).length === 0 ? true : undefined), {
+    what: 'the confirmed change',
+  });
+});
 
-/** Requests in a digest's place to let a name lapse, and finds the request. */
-async function lapseAsked(name: string): Promise<Message> {
+/** Requests to let a name lapse, as from a digest, and waits for the confirmation request. */
+async function requestLapse(name: string): Promise<Message> {
   const place = { channelId: DOMAINS };
   const { expiry, protectedChanges } = t.demo.bot;
   const asked = await expiry.requestLapse({ name, reason: 'not needed', origin: place }, (changes) =>
     protectedChanges.changeReminders(changes, 'U0ALICE', place),
   );
   expect(asked).toMatchObject({ ok: true });
-  await told(`name ${name}`);
+  await send(`name ${name}`);
   return t.workspace.waitFor(
     () =>
       t.workspace
@@ -147,26 +144,26 @@ async function lapseAsked(name: string): Promise<Message> {
     { what: `the request about ${name}` },
   );
 }
-const lapseOf = async (name: string) => (await t.demo.bot.expiry.find(name))?.lapse?.confirmed;
+const findLapse = async (name: string) => (await t.demo.bot.expiry.find(name))?.lapse?.confirmed;
 
-test('a name with a rule lapses only with its approvers', async () => {
-  await watched('lapse.rest', 'brand');
-  const request = await lapseAsked('lapse.rest');
+test('letting a name with a rule lapse needs confirmation from the rule’s approvers', async () => {
+  await watchWithTags('lapse.rest', 'brand');
+  const request = await requestLapse('lapse.rest');
   const confirm = (person: Actor) =>
     toldAfter(t.workspace, person, () => person.click(request, 'lapse_confirm'));
   expect(await confirm(t.alice)).toContain('You requested this');
   expect(await confirm(t.bob)).toContain('Only <@U0CAROL> can');
-  expect(await lapseOf('lapse.rest')).toBeUndefined();
+  expect(await findLapse('lapse.rest')).toBeUndefined();
   await t.carol.click(request, 'lapse_confirm');
   await t.workspace.waitFor(
-    async () => ((await lapseOf('lapse.rest'))?.by === 'U0CAROL' ? true : undefined),
+    async () => ((await findLapse('lapse.rest'))?.by === 'U0CAROL' ? true : undefined),
     { what: 'the lapse' },
   );
 });
 
-test('a click on a question counts for what it showed', async () => {
-  await watched('shown.rest', 'brand');
-  await told('unwatch shown.rest');
+test('a confirmation counts only for the change that was shown', async () => {
+  await watchWithTags('shown.rest', 'brand');
+  await send('unwatch shown.rest');
   const question = await currentQuestion('shown.rest');
   const [id = ''] = JSON.stringify(question).match(/[0-9a-f]{8}-[0-9a-f-]{27}/) ?? [];
   const given = { userId: 'U0CAROL', shownHash: 'f'.repeat(64) };
@@ -182,24 +179,24 @@ test('a click on a question counts for what it showed', async () => {
   );
 });
 
-test('asks for every confirmation that the rule needs, from its approvers', async () => {
-  await watched('two.rest', 'brand');
+test('a change needs as many confirmations as the rule requires, from its approvers', async () => {
+  await watchWithTags('two.rest', 'brand');
   rules = [{ ...LEGAL, approvers: ['U0ALICE', 'U0BOB', 'U0CAROL'], needed: 2 }];
   await edit(t.alice, 'two.rest', { tags: '' });
   const question = await currentQuestion('two.rest');
   const { proposals } = t.demo.bot;
   const [id = ''] = JSON.stringify(question).match(/[0-9a-f]{8}-[0-9a-f-]{27}/) ?? [];
   const waiting = await proposals.find(['facts'], id);
-  if (waiting === undefined) throw new Error('nothing waits');
+  if (waiting === undefined) throw new Error('no pending change');
   expect((await proposals.buildSignedSubject(waiting)).binding).toEqual({
     change: id,
     requesters: ['U0ALICE'],
   });
-  const written = [{ userId: 'U0BOB' }, { userId: 'U0ALICE' }];
-  const [progress] = await proposals.loadProgress({ ...waiting, confirmations: written });
+  const confirmations = [{ userId: 'U0BOB' }, { userId: 'U0ALICE' }];
+  const [progress] = await proposals.loadProgress({ ...waiting, confirmations });
   expect(
     progress?.slots.map(({ userId }) => userId),
-    'the requester never counts',
+    'confirmations that count, without the requester’s',
   ).toEqual(['U0BOB']);
   await t.bob.click(question, 'facts_confirm');
   await t.workspace.waitFor(
@@ -217,8 +214,8 @@ test('asks for every confirmation that the rule needs, from its approvers', asyn
   });
 });
 
-test('a change of a name that has changed meanwhile is refused, and the current one shown', async () => {
-  await watched('moving.rest', 'brand');
+test('confirming an outdated change is refused, and the current one is shown', async () => {
+  await watchWithTags('moving.rest', 'brand');
   await edit(t.alice, 'moving.rest', { tags: '' });
   const question = await currentQuestion('moving.rest');
   await edit(t.bob, 'moving.rest', { tags: 'brand', note: 'new note' });
@@ -241,15 +238,15 @@ test('a change of a name that has changed meanwhile is refused, and the current 
   });
 });
 
-test('a later date than another person’s waits, by command and by list; than one’s own it doesn’t', async () => {
-  expect(await told('watch dated.test 2027-05-01')).not.toContain('confirmation');
-  expect(await told('watch dated.test 2027-06-01')).not.toContain('confirmation');
-  expect(await told('watch dated.test 2027-05-01', t.bob)).not.toContain('confirmation');
-  // Giving an earlier date doesn't make the later one Bob's own.
-  expect(await told('watch dated.test 2027-07-01', t.bob)).toContain(
+test('a date later than another person’s needs confirmation; one’s own date doesn’t', async () => {
+  expect(await send('watch dated.test 2027-05-01')).not.toContain('confirmation');
+  expect(await send('watch dated.test 2027-06-01')).not.toContain('confirmation');
+  expect(await send('watch dated.test 2027-05-01', t.bob)).not.toContain('confirmation');
+  // Bob's earlier date doesn't make the later one his own.
+  expect(await send('watch dated.test 2027-07-01', t.bob)).toContain(
     'Another person must confirm this change',
   );
-  expect(await told('watch dated.test 2028-05-01')).toContain('Another person must confirm this change');
+  expect(await send('watch dated.test 2028-05-01')).toContain('Another person must confirm this change');
   expect(await watchMany(t.alice, 'dated.test, 2028-06-01')).toContain('1 date waiting for confirmation');
   expect((await t.demo.bot.expiry.find('dated.test'))?.expiry?.at).toEqual(new Date('2027-05-01'));
   await t.carol.click(await currentQuestion('dated.test'), 'facts_confirm');
@@ -259,12 +256,12 @@ test('a later date than another person’s waits, by command and by list; than o
     { what: 'the confirmed date' },
   );
   const far = `${new Date().getUTCFullYear() + 11}-01-01`;
-  expect(await told(`watch dated.test ${far}`)).toContain('more than 10 years ahead');
+  expect(await send(`watch dated.test ${far}`)).toContain('more than 10 years ahead');
   expect(await watchMany(t.alice, `far.test, ${far}`)).toContain('more than 10 years ahead');
 });
 
-test('a new owner or channel takes effect at once and is announced where everyone sees it', async () => {
-  await watched('routed.rest', '');
+test('a new owner or channel takes effect immediately and is announced in the reminder channel', async () => {
+  await watchWithTags('routed.rest', '');
   await edit(t.alice, 'routed.rest', { channel: 'C0GENERAL', owner: 'U0BOB' });
   const notice = await t.workspace.waitFor(
     () => t.workspace.messages(REMINDERS).findLast((each) => textOf(each).includes(':mailbox_with_mail:')),
@@ -275,10 +272,10 @@ test('a new owner or channel takes effect at once and is announced where everyon
   );
 });
 
-test('a pending change is announced in the reminder channel, and so is its result', async () => {
-  await watched('told.rest', 'brand');
+test('a pending change and its result are announced in the reminder channel', async () => {
+  await watchWithTags('told.rest', 'brand');
   await edit(t.alice, 'told.rest', { tags: '' });
-  const noticed = (text: string) =>
+  const waitForNotice = (text: string) =>
     t.workspace.waitFor(
       () =>
         t.workspace
@@ -286,12 +283,12 @@ test('a pending change is announced in the reminder channel, and so is its resul
           .find((each) => textOf(each).includes('told.rest') && textOf(each).includes(text)),
       { what: text },
     );
-  expect(buttonsOf(await noticed('It needs confirmation'))).toEqual([]);
+  expect(buttonsOf(await waitForNotice('It needs confirmation'))).toEqual([]);
   await t.carol.click(await currentQuestion('told.rest'), 'facts_confirm');
-  await noticed('<@U0CAROL> confirmed');
+  await waitForNotice('<@U0CAROL> confirmed');
 });
 
-/** Adds names to the list, as imports would. No lookup of them is due. */
+/** Adds names like an import. No lookup of them is due. */
 async function addNames(count: number, label: string, tags: readonly string[]): Promise<void> {
   const db = new pg.Client({ connectionString: t.databaseUrl });
   await db.connect();
@@ -307,11 +304,11 @@ async function addNames(count: number, label: string, tags: readonly string[]): 
   }
 }
 
-test('at most 1,000 names are guarded, by form, file and pending change', async () => {
+test('at most 1,000 names can be guarded, by form, file or pending change', async () => {
   const { protectedChanges, expiry } = t.demo.bot;
   const place = { channelId: DOMAINS };
-  await watched('freed.rest', 'brand');
-  await watched('beyond.rest', '');
+  await watchWithTags('freed.rest', 'brand');
+  await watchWithTags('beyond.rest', '');
   const waiting = await protectedChanges.change(
     new Map([['freed.rest', { tags: ['guarded'] }]]),
     'U0ALICE',
@@ -323,7 +320,7 @@ test('at most 1,000 names are guarded, by form, file and pending change', async 
   expect(await edit(t.alice, 'beyond.rest', { tags: 'guarded' })).toContain(full);
   expect(await importCsv(t.alice, 'name,tags\nbeyond.rest,guarded')).toContain(full);
   expect(await tagsOf('beyond.rest')).toEqual([]);
-  expect(await click(t.carol, await currentQuestion('freed.rest'))).toContain(full);
+  expect(await clickConfirm(t.carol, await currentQuestion('freed.rest'))).toContain(full);
   expect(await tagsOf('freed.rest')).toEqual(['brand']);
   await protectedChanges.change(
     new Map([['guarded-0.example', { removeTags: ['guarded'] }]]),
@@ -333,7 +330,7 @@ test('at most 1,000 names are guarded, by form, file and pending change', async 
   await t.bob.click(await currentQuestion('guarded-0.example'), 'facts_confirm');
   await t.workspace.waitFor(
     async () => ((await tagsOf('guarded-0.example')).length === 0 ? true : undefined),
-    { what: 'room' },
+    { what: 'a free slot' },
   );
   await t.carol.click(await currentQuestion('freed.rest'), 'facts_confirm');
   await t.workspace.waitFor(
@@ -343,9 +340,9 @@ test('at most 1,000 names are guarded, by form, file and pending change', async 
   expect(await expiry.find('freed.rest')).toBeDefined();
 });
 
-test('at most 25,000 names are watched, by command, form and file', async () => {
+test('at most 25,000 names can be watched, by command, import or pending change', async () => {
   await addNames(25_000, 'watched', []);
-  expect(await told('watch one-more.example')).toContain('25,000');
+  expect(await send('watch one-more.example')).toContain('25,000');
   expect(await watchMany(t.alice, 'one-more.example')).toContain('25,000');
   expect(await t.demo.bot.expiry.find('one-more.example')).toBeUndefined();
   expect(

@@ -15,7 +15,7 @@ import {
 import { ask, orderAfter, orderOf, SeenOrder } from '../support/orders.ts';
 import { auditLog } from '../support/people.ts';
 
-/* How approvers are reached, and how they talk with the requester. */
+/* How approvers are notified, and how they ask the requester questions. */
 
 const t = useTestDemo();
 let database: Database;
@@ -27,39 +27,38 @@ afterEach(async () => {
 });
 afterAll(() => database.close());
 
-/** As `/domain settings` saves them. */
-async function settings(entries: Readonly<Record<string, string>>): Promise<void> {
+/** Saves settings like `/domain settings`. */
+async function saveSettings(entries: Readonly<Record<string, string>>): Promise<void> {
   for (const [key, value] of Object.entries(entries)) {
     const saved = { value, updatedBy: 'U0ADA', updatedAt: new Date() };
     await database.prisma.setting.upsert({ where: { key }, create: { key, ...saved }, update: saved });
   }
 }
 
-/** Requests where the bot can't answer: the card is in the requester's direct message. */
-function askIn(channel: string, text: string): Promise<SeenOrder> {
+/** Requests in a channel without the bot: the card is in the requester's direct message. */
+function requestIn(channel: string, text: string): Promise<SeenOrder> {
   return orderAfter(t.workspace, () => t.alice.command(channel, text), 'D0ALICE');
 }
 
 const GENERAL = 'C0GENERAL';
 
-/** The same order's copy in another channel, once there is one. */
-function copyIn(order: SeenOrder, channel: string): Promise<SeenOrder> {
+function waitForCopy(order: SeenOrder, channel: string): Promise<SeenOrder> {
   const copy = new SeenOrder(t.workspace, order.id, channel);
   return t.workspace.waitFor(() => (copy.messages().length > 0 ? copy : undefined), {
     what: `a card of ${order.id} in ${channel}`,
   });
 }
 
-/** The number of an order's messages in a channel, once nothing more is to be shown. */
-async function countIn(order: SeenOrder, channel: string): Promise<number> {
+/** Counts an order's messages in a channel once all notifications are sent. */
+async function countMessagesIn(order: SeenOrder, channel: string): Promise<number> {
   await t.demo.bot.catchUp();
   return new SeenOrder(t.workspace, order.id, channel).messages().length;
 }
 
-const told = (person: Actor, act: () => Promise<unknown>) => toldAfter(t.workspace, person, act);
+const replyAfter = (person: Actor, act: () => Promise<unknown>) => toldAfter(t.workspace, person, act);
 
 describe('an approval with a comment', () => {
-  test('is the same approval, with the comment in the thread', async () => {
+  test('counts like an approval and is posted in the thread', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew catering.rest');
     expect(buttonsOf(order.card)).toEqual([
       'order_approve',
@@ -69,26 +68,26 @@ describe('an approval with a comment', () => {
       'order_ask',
       'order_cancel',
     ]);
-    expect(await told(t.alice, () => t.alice.click(order.card, 'order_approve_comment'))).toMatch(
+    expect(await replyAfter(t.alice, () => t.alice.click(order.card, 'order_approve_comment'))).toMatch(
       /someone else|an approver has to/,
     );
     const form = await actUntilOpened(t.workspace, t.bob, () =>
       t.bob.click(order.card, 'order_approve_comment'),
     );
     expect(form.callback_id).toBe('approve');
-    expect(textOf(form), 'all that is approved').toMatch(/Renew .*\.rest for 1 year[\s\S]*Period: 1 year/);
+    expect(textOf(form), 'what is approved').toMatch(/Renew .*\.rest for 1 year[\s\S]*Period: 1 year/);
     expect(await t.bob.submit(form, { reason: 'The *client* pays' })).toEqual({ outcome: 'closed' });
     await order.ends('SUCCEEDED');
-    const said = order.replies().map(textOf);
-    expect(said.filter((text) => /<@U0BOB> approved: “The .*client.* pays”/.test(text))).toHaveLength(1);
-    expect(await told(t.alice, () => t.alice.command(order.channel, `/domain order ${order.id}`))).toMatch(
-      /approved by <@U0BOB> “The .*client.* pays”/,
-    );
+    const replies = order.replies().map(textOf);
+    expect(replies.filter((text) => /<@U0BOB> approved: “The .*client.* pays”/.test(text))).toHaveLength(1);
+    expect(
+      await replyAfter(t.alice, () => t.alice.command(order.channel, `/domain order ${order.id}`)),
+    ).toMatch(/approved by <@U0BOB> “The .*client.* pays”/);
   });
 });
 
-describe('asking back', () => {
-  test('mentions the requester in the thread, and restarts the deadline', async () => {
+describe('asking the requester', () => {
+  test('mentions the requester in the thread and restarts the deadlines', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew chef.rest');
     const before = await database.prisma.order.findUniqueOrThrow({ where: { id: order.id } });
     await t.demo.moveTime(60_000);
@@ -107,12 +106,12 @@ describe('asking back', () => {
       what: 'the question on the card',
     });
     const after = await database.prisma.order.findUniqueOrThrow({ where: { id: order.id } });
-    for (const moment of ['expiresAt', 'remindAt', 'escalateAt'] as const) {
-      expect(Number(after[moment]) - Number(before[moment]), moment).toBeGreaterThanOrEqual(60_000);
+    for (const deadline of ['expiresAt', 'remindAt', 'escalateAt'] as const) {
+      expect(Number(after[deadline]) - Number(before[deadline]), deadline).toBeGreaterThanOrEqual(60_000);
     }
-    expect(await told(t.alice, () => t.alice.command(order.channel, `/domain order ${order.id}`))).toMatch(
-      /question asked by <@U0BOB> “Who pays for &lt;this&gt;\?”/,
-    );
+    expect(
+      await replyAfter(t.alice, () => t.alice.command(order.channel, `/domain order ${order.id}`)),
+    ).toMatch(/question asked by <@U0BOB> “Who pays for &lt;this&gt;\?”/);
     await t.bob.click(order.card, 'order_approve');
     await order.ends('SUCCEEDED');
     const { csv } = await auditLog(t.workspace);
@@ -122,123 +121,123 @@ describe('asking back', () => {
 });
 
 describe('the approval channel', () => {
-  test('has every pending card too, and both are updated together', async () => {
-    await settings({ approval_channel: GENERAL });
+  test('gets a copy of every card, and both are updated together', async () => {
+    await saveSettings({ approval_channel: GENERAL });
     const order = await ask(t.workspace, t.alice, '/domain renew curry.rest');
-    const copy = await copyIn(order, GENERAL);
+    const copy = await waitForCopy(order, GENERAL);
     expect(textOf(copy.card)).toBe(textOf(order.card));
     expect(buttonsOf(copy.card)).toEqual(buttonsOf(order.card));
     await t.bob.click(copy.card, 'order_approve');
     await order.ends('SUCCEEDED');
     await copy.becomes('SUCCEEDED');
     expect(buttonsOf(copy.card)).toEqual(['order_look', 'order_receipt']);
-    expect(await countIn(order, GENERAL), 'everything else is said where it was asked for').toBe(1);
-    expect(await countIn(order, 'D0BOB'), 'nobody is written to').toBe(0);
+    expect(await countMessagesIn(order, GENERAL), 'messages in the approval channel').toBe(1);
+    expect(await countMessagesIn(order, 'D0BOB'), 'direct messages').toBe(0);
   });
 
-  test('has a copy whose post got no response: a click on it updates it', async () => {
-    await settings({ approval_channel: GENERAL });
+  test('can have a duplicate card after a lost response, which a click updates', async () => {
+    await saveSettings({ approval_channel: GENERAL });
     t.workspace.faults.set({ method: 'chat.postMessage', channel: GENERAL, kind: 'lost_answer', times: 1 });
     const order = await ask(t.workspace, t.alice, '/domain renew curry.rest');
-    const copies = await copyIn(order, GENERAL);
-    await until('it is posted again', async () => {
+    const copies = await waitForCopy(order, GENERAL);
+    await until('the card is posted again', async () => {
       await t.demo.moveTime(2_000);
       return copies.messages().length === 2;
     });
     const lost = copies.card;
     await t.alice.click(order.card, 'order_cancel');
     const states = () => copies.messages().map((message) => orderOf(message)?.state);
-    await until('the copy that is known shows it', () => states().includes('CANCELLED'));
+    await until('the recorded copy is updated', () => states().includes('CANCELLED'));
     expect(states()).toEqual(['PENDING', 'CANCELLED']);
     await t.bob.click(lost, 'order_approve');
-    await until('both copies show it', () => states().every((state) => state === 'CANCELLED'));
+    await until('both copies are updated', () => states().every((state) => state === 'CANCELLED'));
     expect(copies.messages().flatMap(buttonsOf)).not.toContain('order_approve');
-    expect(await countIn(order, GENERAL), 'nothing else is said there').toBe(2);
+    expect(await countMessagesIn(order, GENERAL), 'messages in the approval channel').toBe(2);
     for (const view of t.bob.openedViews()) await t.bob.close(view);
   });
 
-  test('that can’t be posted in is reported to admins once, and each approver gets a message', async () => {
-    await settings({ approval_channel: 'C0NOBOT' });
+  test('is reported to admins if the bot can’t post there, and approvers get direct messages', async () => {
+    await saveSettings({ approval_channel: 'C0NOBOT' });
     const first = await ask(t.workspace, t.alice, '/domain renew espresso.rest');
     const second = await ask(t.workspace, t.alice, '/domain renew fondue.rest');
     for (const order of [first, second]) {
       for (const channel of ['D0BOB', 'D0CAROL']) {
-        expect(buttonsOf((await copyIn(order, channel)).card)).toContain('order_approve');
+        expect(buttonsOf((await waitForCopy(order, channel)).card)).toContain('order_approve');
       }
-      expect(await countIn(order, 'D0ALICE'), 'the requester can’t approve').toBe(0);
+      expect(await countMessagesIn(order, 'D0ALICE'), 'direct messages to the requester').toBe(0);
     }
     const alarms = () =>
       t.workspace
         .messages('D0ADA')
         .filter((message) => textOf(message).includes('I can’t post in <#C0NOBOT>'));
-    await t.workspace.waitFor(alarms, { what: 'the word to the admins' });
-    const copy = await copyIn(first, 'D0CAROL');
+    await t.workspace.waitFor(alarms, { what: 'the alert to the admins' });
+    const copy = await waitForCopy(first, 'D0CAROL');
     await t.carol.click(copy.card, 'order_approve');
     await first.ends('SUCCEEDED');
     await copy.becomes('SUCCEEDED');
-    await (await copyIn(first, 'D0BOB')).becomes('SUCCEEDED');
+    await (await waitForCopy(first, 'D0BOB')).becomes('SUCCEEDED');
     expect(alarms()).toHaveLength(1);
     await t.alice.click(second.card, 'order_cancel');
     await second.ends('CANCELLED');
   });
 });
 
-describe('if the bot can’t post where the request was made', () => {
-  test('each approver has the card by direct message, not only the requester', async () => {
-    const order = await askIn('C0NOBOT', '/domain renew gelato.rest');
+describe('when the bot can’t post where the request was made', () => {
+  test('each approver gets the card by direct message', async () => {
+    const order = await requestIn('C0NOBOT', '/domain renew gelato.rest');
     expect(textOf(order.card)).toContain('I’ll notify the approvers');
-    const bobs = await copyIn(order, 'D0BOB');
-    await copyIn(order, 'D0CAROL');
+    const bobs = await waitForCopy(order, 'D0BOB');
+    await waitForCopy(order, 'D0CAROL');
     expect(textOf(bobs.card)).not.toContain('Invite me');
     await t.bob.click(bobs.card, 'order_approve');
     await order.ends('SUCCEEDED');
     await bobs.becomes('SUCCEEDED');
   });
 
-  test('the approval channel has the card and its reminder', async () => {
-    await settings({ approval_channel: GENERAL, approval_remind_after: '1s' });
-    const order = await askIn('C0NOBOT', '/domain renew harvest.rest');
-    const copy = await copyIn(order, GENERAL);
+  test('the approval channel gets the card and its reminder', async () => {
+    await saveSettings({ approval_channel: GENERAL, approval_remind_after: '1s' });
+    const order = await requestIn('C0NOBOT', '/domain renew harvest.rest');
+    const copy = await waitForCopy(order, GENERAL);
     const nudge = await t.workspace.waitFor(() => copy.replies()[0], { what: 'the reminder in the channel' });
     expect(textOf(nudge)).toContain('still waiting for your approval');
     expect(nudge.thread_ts).toBe(copy.card.ts);
-    expect(await countIn(order, 'D0BOB')).toBe(0);
+    expect(await countMessagesIn(order, 'D0BOB')).toBe(0);
     await t.bob.click(copy.card, 'order_approve');
     await order.ends('SUCCEEDED');
   });
 });
 
 describe('an order requested in a direct message with the bot', () => {
-  const asked = (text: string) => ask(t.workspace, t.alice, text, 'D0ALICE');
+  const requestPrivately = (text: string) => ask(t.workspace, t.alice, text, 'D0ALICE');
 
-  /** The places where a person finds an order: lists and its id. */
-  async function found(person: Actor, order: SeenOrder, name: string): Promise<readonly string[]> {
+  /** The commands that show an order to a person. */
+  async function commandsShowing(person: Actor, order: SeenOrder, name: string): Promise<readonly string[]> {
     const commands = ['orders', 'orders pending', `orders ${name}`, `order ${order.id}`, `name ${name}`];
     const shown: string[] = [];
     for (const command of commands) {
-      const answer = await told(person, () => person.command('C0GENERAL', `/domain ${command}`));
+      const answer = await replyAfter(person, () => person.command('C0GENERAL', `/domain ${command}`));
       if (answer.includes(order.id) && !answer.includes('doesn’t exist')) shown.push(command);
     }
     return shown;
   }
 
-  test('is shown there and to the approvers, and in no channel', async () => {
-    await settings({ approval_channel: GENERAL });
-    const order = await asked('/domain renew juice.rest');
+  test('is shown only there and to the approvers, not in a channel', async () => {
+    await saveSettings({ approval_channel: GENERAL });
+    const order = await requestPrivately('/domain renew juice.rest');
     expect(textOf(order.card)).toContain(' · private');
-    const copies = await Promise.all(['D0BOB', 'D0CAROL'].map((channel) => copyIn(order, channel)));
-    expect(await countIn(order, GENERAL)).toBe(0);
-    expect(await countIn(order, DOMAINS)).toBe(0);
+    const copies = await Promise.all(['D0BOB', 'D0CAROL'].map((channel) => waitForCopy(order, channel)));
+    expect(await countMessagesIn(order, GENERAL)).toBe(0);
+    expect(await countMessagesIn(order, DOMAINS)).toBe(0);
     for (const copy of copies) expect(buttonsOf(copy.card)).toContain('order_approve');
     await t.bob.click(copies[0]?.card ?? order.card, 'order_approve');
     await order.ends('SUCCEEDED');
     for (const copy of copies) await copy.becomes('SUCCEEDED');
-    expect(await countIn(order, GENERAL)).toBe(0);
+    expect(await countMessagesIn(order, GENERAL)).toBe(0);
   });
 
-  test('is found only by its requester, approvers and admins', async () => {
-    await settings({ approvers: 'U0BOB' });
-    const order = await asked('/domain renew kitchen.rest');
+  test('is visible only to its requester, approvers and admins', async () => {
+    await saveSettings({ approvers: 'U0BOB' });
+    const order = await requestPrivately('/domain renew kitchen.rest');
     const everywhere = [
       'orders',
       'orders pending',
@@ -246,27 +245,27 @@ describe('an order requested in a direct message with the bot', () => {
       `order ${order.id}`,
       'name kitchen.rest',
     ];
-    expect(await found(t.carol, order, 'kitchen.rest'), 'someone else').toEqual([]);
+    expect(await commandsShowing(t.carol, order, 'kitchen.rest'), 'someone else').toEqual([]);
     for (const person of [t.alice, t.bob, t.ada]) {
-      expect(await found(person, order, 'kitchen.rest')).toEqual(everywhere);
+      expect(await commandsShowing(person, order, 'kitchen.rest')).toEqual(everywhere);
     }
     await link(t.workspace, t.carol, SANDBOX_ACCOUNTS.frontdesk);
-    const refused = await told(t.carol, () => t.carol.command(DOMAINS, '/domain renew kitchen.rest'));
+    const refused = await replyAfter(t.carol, () => t.carol.command(DOMAINS, '/domain renew kitchen.rest'));
     expect(refused).toContain('A private order for this is already open');
     expect(refused).not.toContain('U0ALICE');
     await t.alice.click(order.card, 'order_cancel');
     await order.ends('CANCELLED');
-    expect(await found(t.carol, order, 'kitchen.rest'), 'after its end').toEqual([]);
+    expect(await commandsShowing(t.carol, order, 'kitchen.rest'), 'after it was canceled').toEqual([]);
   });
 
-  test('has questions by approvers, who get the answers in a direct message', async () => {
-    const order = await asked('/domain renew ladle.rest');
-    const copy = await copyIn(order, 'D0BOB');
+  test('can be asked about by approvers, who get the answer in a direct message', async () => {
+    const order = await requestPrivately('/domain renew ladle.rest');
+    const copy = await waitForCopy(order, 'D0BOB');
     const form = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(copy.card, 'order_ask'));
     await t.bob.submit(form, { question: 'Which client?' });
     const question = await t.workspace.waitFor(
       () => order.replies().find((reply) => textOf(reply).includes('Which client?')),
-      { what: 'the question where it was asked for' },
+      { what: 'the question in the requester’s direct message' },
     );
     expect(textOf(question)).toContain('Send <@U0BOB> a direct message');
     await t.alice.click(order.card, 'order_cancel');

@@ -12,16 +12,16 @@ import {
 } from '../support/demo.ts';
 import { approvedBy, ask, orderAfter, orderOf, requestsOf, type SeenOrder } from '../support/orders.ts';
 
-/* The same thing delivered twice, clicked twice, clicked at once, or not sent by Slack at all. */
+/* Deliveries that arrive several times or concurrently, and signed ones that Slack would never send. */
 
 type Delivery = Workspace['deliveries'][number];
 
 const t = useTestDemo();
 
-const told = (person: Actor, act: () => Promise<unknown>) => toldAfter(t.workspace, person, act);
+const replyAfter = (person: Actor, act: () => Promise<unknown>) => toldAfter(t.workspace, person, act);
 
 /** The newest matching delivery. */
-function delivered(what: string, fits: (payload: Delivery['payload']) => boolean): Delivery {
+function findDelivery(what: string, fits: (payload: Delivery['payload']) => boolean): Delivery {
   const found = t.workspace.deliveries.findLast(({ payload }) => fits(payload));
   if (found === undefined) throw new Error(`${what} was not delivered`);
   return found;
@@ -37,53 +37,53 @@ function ordersFor(name: string): Set<string> {
   );
 }
 
-function sentOnce(order: SeenOrder): void {
+function expectSentOnce(order: SeenOrder): void {
   expect(
     requestsOf(t.service, order).map(({ path }) => path),
     'requests of the order',
   ).toHaveLength(1);
 }
 
-describe('Slack delivers again', () => {
-  test('a command: one order', async () => {
+describe('a redelivery of', () => {
+  test('a command makes no second order', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew soup.rest');
-    // Slack makes a link of the name.
-    const command = delivered('the command', ({ text }) => /^renew \S*soup\.rest\S*$/.test(String(text)));
+    // Slack turns the name into a link.
+    const command = findDelivery('the command', ({ text }) => /^renew \S*soup\.rest\S*$/.test(String(text)));
     await Promise.all([1, 2, 3].map(() => t.workspace.redeliver(command)));
     await t.alice.click(order.card, 'order_cancel');
     await order.ends('CANCELLED');
     await t.workspace.redeliver(command);
-    // The second delivery is finished when the next command is answered.
-    await told(t.alice, () => t.alice.command(DOMAINS, '/domain orders soup.rest'));
+    // The redelivery has been handled when the next command gets a reply.
+    await replyAfter(t.alice, () => t.alice.command(DOMAINS, '/domain orders soup.rest'));
     expect(ordersFor('soup.rest')).toEqual(new Set([order.id]));
     expect(order.state).toBe('CANCELLED');
   });
 
-  test('a form: one order', async () => {
+  test('a form makes no second order', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain renew');
     const order = await orderAfter(t.workspace, () =>
       t.alice.submit(view, { names: 'sushi.rest', period: '1' }),
     );
-    const form = delivered('the form', ({ type }) => type === 'view_submission');
+    const form = findDelivery('the form', ({ type }) => type === 'view_submission');
     await Promise.all([1, 2, 3].map(() => t.workspace.redeliver(form)));
     await t.alice.click(order.card, 'order_cancel');
     await order.ends('CANCELLED');
     await t.workspace.redeliver(form);
-    await told(t.alice, () => t.alice.command(DOMAINS, '/domain orders sushi.rest'));
+    await replyAfter(t.alice, () => t.alice.command(DOMAINS, '/domain orders sushi.rest'));
     expect(ordersFor('sushi.rest')).toEqual(new Set([order.id]));
   });
 
-  test('an approving click: one request', async () => {
+  test('a click on Approve makes no second request', async () => {
     const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew tapas.rest'));
-    const click = delivered('the click', (payload) => pressed(payload) === 'order_approve');
+    const click = findDelivery('the click', (payload) => pressed(payload) === 'order_approve');
     await Promise.all([1, 2, 3].map(() => t.workspace.redeliver(click)));
     await order.ends('SUCCEEDED');
-    // Answers to earlier redeliveries may still be running.
+    // Earlier redeliveries may still be running.
     await t.workspace.redeliver(click);
-    await until('the last one is answered', () =>
+    await until('a reply to the last redelivery', () =>
       t.bob.ephemerals().some((each) => /done/.test(textOf(each))),
     );
-    sentOnce(order);
+    expectSentOnce(order);
   });
 });
 
@@ -159,7 +159,7 @@ describe('unexpected but correctly signed deliveries', () => {
     ['a text in another type', 400, 'text/plain', 'hello'],
   ];
 
-  test('are answered, and do no harm', async () => {
+  test('get the expected status and have no effect', async () => {
     const sent = () => t.service.requests.filter((request) => request.interface === 'json').length;
     const before = sent();
     const answers = await Promise.all(
@@ -167,7 +167,7 @@ describe('unexpected but correctly signed deliveries', () => {
       bodies.map(async ([what, , contentType, body]) => [what, await deliverSigned(t, contentType, body)]),
     );
     expect(answers).toEqual(bodies.map(([what, status]) => [what, status]));
-    expect(await told(t.alice, () => t.alice.command(DOMAINS, '/domain whoami'))).toContain(
+    expect(await replyAfter(t.alice, () => t.alice.command(DOMAINS, '/domain whoami'))).toContain(
       'alice in context 4',
     );
     expect(sent(), 'requests to the service').toBe(before);

@@ -4,8 +4,8 @@ import { answerTo, buttonsOf, textOf, until, useTestDemo } from '../support/demo
 import { ask } from '../support/orders.ts';
 
 /*
- * Real registries: dates without a zone or none at all, ids that identify nobody, locks in their own words, lost
- * records.
+ * Quirks of real registries: dates without a time zone, no dates, reserved registrar ids, their own names for locks,
+ * missing records.
  */
 
 const t = useTestDemo();
@@ -13,9 +13,9 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 const ALERTS = 'C0EXPIRY';
 
-const told = (line: string) => answerTo(t.workspace, t.alice, `/domain ${line}`);
-const buttonsTold = () => buttonsOf(t.alice.ephemerals().at(-1) ?? { blocks: [] });
-const record = (name: string, members: Readonly<Record<string, unknown>>) =>
+const send = (line: string) => answerTo(t.workspace, t.alice, `/domain ${line}`);
+const buttons = () => buttonsOf(t.alice.ephemerals().at(-1) ?? { blocks: [] });
+const setRecord = (name: string, members: Readonly<Record<string, unknown>>) =>
   t.service.registry.show(name, { record: members });
 const expiration = (eventDate: string) => ({ eventAction: 'expiration', eventDate });
 const registrar = (name: string) => ({ registrar: { ianaId: '9999', name } });
@@ -35,11 +35,11 @@ async function nextDigest(): Promise<void> {
   await t.demo.bot.catchUp();
 }
 
-/** Two registry lookups of names, more than a minute apart. */
-async function lookedUpTwice(...names: readonly string[]): Promise<void> {
+/** Makes two registry lookups of each name, more than a minute apart. */
+async function lookUpTwice(...names: readonly string[]): Promise<void> {
   for (const _ of [1, 2]) {
     await t.demo.moveTime(2 * MINUTE_MS);
-    for (const name of names) await told(`watch ${name}`);
+    for (const name of names) await send(`watch ${name}`);
   }
 }
 
@@ -47,47 +47,49 @@ test.each([
   ['2027-12-16', '15 Dec 2027'],
   ['2027-12-16T12:00:00', '15 Dec 2027'],
   ['2027-12-16t12:00:00+0000', '16 Dec 2027'],
-])('the date %s counts from its earliest possible time', async (text, shown) => {
-  record('soup.rest', { events: [expiration(text), expiration('never')] });
-  expect(await told('watch soup.rest')).toContain(shown);
+])('the date %s is read as its earliest possible time', async (text, shown) => {
+  setRecord('soup.rest', { events: [expiration(text), expiration('never')] });
+  expect(await send('watch soup.rest')).toContain(shown);
 });
 
-test('an unreadable date is shown unchanged and affects nothing else', async () => {
-  record('noodle.rest', { events: [expiration('16.12.2027')], status: ['Paid and in zone'] });
+test('an unreadable date is shown unchanged and doesn’t affect other fields', async () => {
+  setRecord('noodle.rest', { events: [expiration('16.12.2027')], status: ['Paid and in zone'] });
   t.service.registry.show('noodle.rest', registrar('Proper Registrar GmbH'));
-  expect(await told('watch noodle.rest')).toContain('can’t be read: “16.12.2027”');
-  const screen = await told('name noodle.rest');
+  expect(await send('watch noodle.rest')).toContain('can’t be read: “16.12.2027”');
+  const screen = await send('name noodle.rest');
   expect(screen).toMatch(/an unreadable date, “16\.12\.2027”/);
   expect(screen).toMatch(/Registrar\* Proper Registrar GmbH/);
   expect(screen).toMatch(/Status\* Paid and in zone/);
-  expect(await told('expiring 30')).toContain('can’t be read: “16.12.2027”');
+  expect(await send('expiring 30')).toContain('can’t be read: “16.12.2027”');
 });
 
-test('a deleted name without dates offers a restore or nothing, and never a renewal', async () => {
-  record('bakery.rest', { events: [], status: ['redemptionPeriod'] });
+test('a deleted name without dates offers a restore if one is possible, but never a renewal', async () => {
+  setRecord('bakery.rest', { events: [], status: ['redemptionPeriod'] });
   const deletion = new Date(t.service.clock.registry() - 5 * DAY_MS).toISOString();
-  record('brunch.rest', {
+  setRecord('brunch.rest', {
     events: [{ eventAction: 'deletion', eventDate: deletion }],
     status: ['pending delete'],
   });
   const soon = new Date(t.service.clock.registry() + 20 * DAY_MS).toISOString().slice(0, 10);
-  for (const name of ['bakery.rest', 'brunch.rest']) await told(`watch ${name} ${soon}`);
+  for (const name of ['bakery.rest', 'brunch.rest']) await send(`watch ${name} ${soon}`);
 
-  expect(await told('name bakery.rest')).toMatch(
+  expect(await send('name bakery.rest')).toMatch(
     /It was deleted\..*The deadline for a restore is unknown\. Ask the registrar/,
   );
-  expect(buttonsTold()).toEqual(['reminder_restore', 'name_edit']);
-  expect(await told('name brunch.rest')).toMatch(
+  expect(buttons()).toEqual(['reminder_restore', 'name_edit']);
+  expect(await send('name brunch.rest')).toMatch(
     /It’s being deleted\..*It can’t be recovered\. Its registration would have ended/,
   );
-  expect(buttonsTold()).toEqual(['name_edit']);
+  expect(buttons()).toEqual(['name_edit']);
 
-  const list = await told('expiring 60');
+  const list = await send('expiring 60');
   expect(list).toMatch(/bakery\.rest.*deleted.*restore now, because the deadline is unknown/);
   expect(list).toMatch(/brunch\.rest.*deleted.*can’t be recovered/);
-  expect(buttonsTold().filter((id) => id === 'reminder_restore')).toHaveLength(1);
+  expect(buttons().filter((id) => id === 'reminder_restore')).toHaveLength(1);
   await t.alice.openHome();
-  await until('Home shows it', () => textOf(t.alice.homeView() ?? { blocks: [] }).includes('bakery.rest'));
+  await until('bakery.rest on Home', () =>
+    textOf(t.alice.homeView() ?? { blocks: [] }).includes('bakery.rest'),
+  );
   const home = textOf(t.alice.homeView() ?? { blocks: [] });
   expect(home).toMatch(/bakery\.rest\n–\nRestore/);
   expect(home).not.toContain('brunch.rest');
@@ -99,31 +101,31 @@ test('a deleted name without dates offers a restore or nothing, and never a rene
   }
 });
 
-test('a deleted name whose date was never known offers a restore', async () => {
-  record('tapas.rest', { events: [], status: ['redemption period'] });
-  await told('watch tapas.rest');
-  expect(await told('name tapas.rest')).toMatch(
+test('a deleted name whose expiry was never known can be restored', async () => {
+  setRecord('tapas.rest', { events: [], status: ['redemption period'] });
+  await send('watch tapas.rest');
+  expect(await send('name tapas.rest')).toMatch(
     /It was deleted\..*The deadline for a restore is unknown\. Ask the registrar/,
   );
-  expect(buttonsTold()).toEqual(['reminder_restore', 'name_edit']);
-  expect(await told('expiring 30')).toMatch(/tapas\.rest.*deleted, restore now/);
+  expect(buttons()).toEqual(['reminder_restore', 'name_edit']);
+  expect(await send('expiring 30')).toMatch(/tapas\.rest.*deleted, restore now/);
   await t.alice.openHome();
-  await until('Home offers it', () =>
+  await until('the restore button on Home', () =>
     /tapas\.rest\n–\nRestore/.test(textOf(t.alice.homeView() ?? { blocks: [] })),
   );
 });
 
-test('another registrar with the same reserved id, and locks without a side, are incidents', async () => {
+test('a new registrar with the same reserved id and a removed non-standard lock are incidents', async () => {
   t.service.registry.show('bar.rest', registrar('Proper Registrar GmbH'));
   t.service.registry.show('deli.rest', {
     statuses: ['transfer prohibited', 'update prohibited', 'delete prohibited'],
   });
   t.service.registry.show('grill.rest', { statuses: ['LOCKED'] });
   const names = ['bar.rest', 'deli.rest', 'grill.rest'];
-  for (const name of names) await told(`watch ${name}`);
+  for (const name of names) await send(`watch ${name}`);
   t.service.registry.show('bar.rest', registrar('Elsewhere Registrar Inc.'));
   for (const name of ['deli.rest', 'grill.rest']) t.service.registry.show(name, { statuses: ['active'] });
-  await lookedUpTwice(...names);
+  await lookUpTwice(...names);
   for (const [name, kind] of [
     ['bar.rest', 'registrar'],
     ['deli.rest', 'lock'],
@@ -133,15 +135,15 @@ test('another registrar with the same reserved id, and locks without a side, are
   }
 });
 
-test('a registry without a record of a delegated name is no incident', async () => {
+test('a missing registry record of a delegated name isn’t an incident until DNS confirms it', async () => {
   const names = ['cafe.rest', 'buffet.rest'];
-  for (const name of names) await told(`watch ${name}`);
+  for (const name of names) await send(`watch ${name}`);
   for (const name of names) t.service.registry.show(name, { isGone: true });
-  await lookedUpTwice(...names);
+  await lookUpTwice(...names);
   await t.demo.bot.catchUp();
   expect(names.flatMap(kinds)).toEqual([]);
-  expect(await told('name cafe.rest')).toMatch(/Registrar.*no record of it, but DNS still delegates it/);
-  expect(await told('expiring 90')).toContain('no record of it, but DNS still delegates it');
+  expect(await send('name cafe.rest')).toMatch(/Registrar.*no record of it, but DNS still delegates it/);
+  expect(await send('expiring 90')).toContain('no record of it, but DNS still delegates it');
 
   await nextDigest();
   const notes = digests().filter((text) => text.includes('The .rest registry'));
@@ -155,17 +157,17 @@ test('a registry without a record of a delegated name is no incident', async () 
   const dns = t.demo.dns.sandbox;
   if (dns === undefined) throw new Error('the demo has no DNS');
   dns.world.delegateAt('a.nic.rest', 'buffet.rest', undefined);
-  await lookedUpTwice('buffet.rest');
-  await until('the other source agrees', () => kinds('buffet.rest').length > 0);
+  await lookUpTwice('buffet.rest');
+  await until('the incident once DNS agrees', () => kinds('buffet.rest').length > 0);
   expect(String(kinds('buffet.rest')[0])).toContain('unregistered');
   expect(kinds('cafe.rest')).toEqual([]);
 });
 
-test('the digest offers to restore a deleted name without dates, once', async () => {
-  const told = t.workspace
+test('a deleted name without dates is in one digest, with a restore button', async () => {
+  const offers = t.workspace
     .messages(ALERTS)
     .filter((message) => textOf(message).includes('tapas.rest') && buttonsOf(message).length > 0);
-  expect(told).toHaveLength(1);
-  expect(textOf(told[0] ?? { blocks: [] })).toMatch(/tapas\.rest.*restore/is);
-  expect(buttonsOf(told[0] ?? { blocks: [] })).toContain('reminder_restore');
+  expect(offers).toHaveLength(1);
+  expect(textOf(offers[0] ?? { blocks: [] })).toMatch(/tapas\.rest.*restore/is);
+  expect(buttonsOf(offers[0] ?? { blocks: [] })).toContain('reminder_restore');
 });

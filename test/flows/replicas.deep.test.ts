@@ -5,8 +5,8 @@ import { Replicas } from '../support/replicas.ts';
 import { seeded } from '../support/seeded.ts';
 
 /*
- * Several bots on one database, and people who click again and again: each delivery may reach another bot. With more of
- * everything: `npm run test:torture`.
+ * Several bots share one database, and each of many clicks may reach another bot. Larger version:
+ * `npm run test:torture`.
  */
 
 const MAX_WAIT_MS = 120_000;
@@ -18,8 +18,8 @@ const EXPIRY = 'C0EXPIRY';
 let replicas: Replicas;
 afterAll(() => replicas.close());
 
-/** Every order is sent once, for any number of clicks on any bot. */
-async function pressed(label: string): Promise<void> {
+/** Clicks many times on each of several orders, and expects one request per order. */
+async function expectSentOnce(label: string): Promise<void> {
   const { site } = replicas;
   const before = site.requests().length;
   const names = await replicas.asked(ORDERS, label);
@@ -29,17 +29,17 @@ async function pressed(label: string): Promise<void> {
   expect(site.requests(), 'requests').toHaveLength(before + ORDERS);
 }
 
-describe('HTTP, behind a load balancer', () => {
+describe('several bots over HTTP', () => {
   beforeAll(async () => {
     replicas = await Replicas.start(3, {
       settings: { ADMINS: 'U0ADA', REMINDER_CHANNEL: EXPIRY, APPROVAL_TTL: '30d' },
     });
   }, MAX_WAIT_MS);
 
-  test('every order is sent once', () => pressed('pressed'), MAX_WAIT_MS);
+  test('send every order once', () => expectSentOnce('pressed'), MAX_WAIT_MS);
 
   test(
-    'one bot’s settings apply to all; one digest, and one reminder, by the first bot',
+    'all apply settings saved by one of them, and send one digest and one reminder',
     async () => {
       const { site } = replicas;
       const { workspace } = site.s;
@@ -63,27 +63,27 @@ describe('HTTP, behind a load balancer', () => {
             (message) =>
               !/I messaged|will get a message later|No admin could be reached/.test(textOf(message)),
           );
-      const told = nudges().length;
+      const before = nudges().length;
 
-      // There is no reminder before the next leap day.
+      // No reminder is due before the next leap day.
       await set({ reminder_cron: '0 0 29 2 *' });
       await replicas.nextDay();
       expect([...inChannel(EXPIRY), ...inChannel(DOMAINS)]).toEqual([]);
-      await until('approvers are nudged', () => nudges().length > told);
+      await until('a reminder to the approvers', () => nudges().length > before);
 
       await set({ reminder_cron: '0 9 * * *', reminder_channel: DOMAINS });
       await replicas.nextDay();
-      await until('there is a digest', () => inChannel(DOMAINS).length > 0);
+      await until('the digest', () => inChannel(DOMAINS).length > 0);
       await replicas.nextDay();
-      expect(inChannel(DOMAINS), 'digests in the channel that was set').toHaveLength(1);
-      expect(inChannel(EXPIRY), 'digests in the channel of before').toEqual([]);
-      expect(nudges(), 'nudges').toHaveLength(told + 1);
+      expect(inChannel(DOMAINS), 'digests in the new channel').toHaveLength(1);
+      expect(inChannel(EXPIRY), 'digests in the earlier channel').toEqual([]);
+      expect(nudges(), 'nudges').toHaveLength(before + 1);
     },
     MAX_WAIT_MS,
   );
 
   test(
-    'bots that are killed repeatedly: others continue',
+    'continue when some are killed repeatedly',
     async () => {
       const { site } = replicas;
       const names = Array.from({ length: ORDERS }, (_, n) => site.names(`killed-${n}`));
@@ -95,16 +95,16 @@ describe('HTTP, behind a load balancer', () => {
   );
 });
 
-describe('Socket Mode', () => {
+describe('several bots over Socket Mode', () => {
   beforeAll(async () => {
     await replicas.close();
     replicas = await Replicas.start(2, { socketMode: true });
   }, MAX_WAIT_MS);
 
   test(
-    'every order is sent once, and each bot sends some',
+    'send every order once, and each handles some clicks',
     async () => {
-      await pressed('pressed');
+      await expectSentOnce('pressed');
       for (const metrics of await replicas.metrics())
         expect(metrics).toMatch(/^domain_steward_ack_seconds_count\{kind="block_actions"\} [1-9]/m);
     },

@@ -12,8 +12,8 @@ import { MINUTE_MS, type Rig, startRig } from '../orders/rig.ts';
 import { DONE, fails } from '../orders/scripted-service.ts';
 
 /*
- * An attacker restores earlier rows of an order at every later point of its life: in all tables, in each one, and in
- * each pair. Nothing is sent that was sent or has ended by the log, and the difference is reported once.
+ * An attacker restores earlier rows of an order at every later point of its life: in all tables, each table and each
+ * pair. Nothing that the log says was sent or has ended is sent again, and the difference is reported once.
  */
 
 let rig: Rig;
@@ -36,7 +36,7 @@ afterAll(() => rig.end());
 /** The rows of an order as JSON, by table. */
 type Snapshot = ReadonlyMap<string, string>;
 
-async function snapshotOf(id: string): Promise<Snapshot> {
+async function takeSnapshot(id: string): Promise<Snapshot> {
   const parts = [...tables].map(
     ([table, column]) =>
       `SELECT '${table}' AS "table", coalesce(jsonb_agg(to_jsonb(t)), '[]')::text AS rows FROM ${table} t WHERE ${column} = $1`,
@@ -60,22 +60,22 @@ async function restore(id: string, snapshot: Snapshot, which: readonly string[])
 }
 
 /** The sets of tables to restore, among those whose rows differ. */
-function setsOf(earlier: Snapshot, later: Snapshot): string[][] {
+function tableSetsToRestore(earlier: Snapshot, later: Snapshot): string[][] {
   const differing = [...tables.keys()].filter((table) => earlier.get(table) !== later.get(table));
   const pairs = differing.flatMap((a, index) => differing.slice(index + 1).map((b) => [a, b]));
   const all = differing.length > 2 ? [differing] : [];
   return [...all, ...pairs, ...differing.map((table) => [table])];
 }
 
-/** A step of a life, which may call `see` for points in between. */
-type Step = (id: string, see: () => Promise<void>) => Promise<unknown>;
+/** A step of an order's life, which can record points in between. */
+type Step = (id: string, recordPoint: () => Promise<void>) => Promise<unknown>;
 
 const busy = fails('busy', { retryAfterMs: MINUTE_MS, httpStatus: 429 });
-const answering =
+const respond =
   (answer: () => typeof DONE): Step =>
-  async (_id, see) => {
+  async (_id, recordPoint) => {
     rig.service.answer = async () => {
-      await see();
+      await recordPoint();
       return answer();
     };
     await rig.runDue();
@@ -89,17 +89,17 @@ const settle =
   (outcome: 'SUCCEEDED' | 'FAILED'): Step =>
   (id) =>
     resolveOrder(rig.orders, id, 'U0BOB', outcome, undefined);
-const LOST = answering(refuse(fails('unknown_outcome')));
+const LOSE_RESPONSE = respond(refuse(fails('unknown_outcome')));
 
 const LIVES: Readonly<Record<string, readonly Step[]>> = {
-  done: [approve, answering(() => DONE)],
-  'done after the service was busy': [approve, answering(refuse(busy)), later, answering(() => DONE)],
-  refused: [approve, answering(refuse(fails('refused', { code: 'EF1' })))],
-  'settled as done': [approve, LOST, settle('SUCCEEDED')],
-  'settled as failed': [approve, LOST, settle('FAILED')],
+  done: [approve, respond(() => DONE)],
+  'done after the service was busy': [approve, respond(refuse(busy)), later, respond(() => DONE)],
+  refused: [approve, respond(refuse(fails('refused', { code: 'EF1' })))],
+  'settled as done': [approve, LOSE_RESPONSE, settle('SUCCEEDED')],
+  'settled as failed': [approve, LOSE_RESPONSE, settle('FAILED')],
   denied: [(id) => denyOrder(rig.orders, id, 'U0BOB', undefined)],
   cancelled: [(id) => cancelOrder(rig.orders, id, 'U0ALICE')],
-  stopped: [approve, answering(refuse(busy)), (id) => stopOrder(rig.orders, id, 'U0BOB')],
+  stopped: [approve, respond(refuse(busy)), (id) => stopOrder(rig.orders, id, 'U0BOB')],
   expired: [
     async (id) => {
       rig.pass(73 * HOUR_MS);
@@ -110,21 +110,21 @@ const LIVES: Readonly<Record<string, readonly Step[]>> = {
 
 let names = 0;
 
-/** Plays a number of steps. @returns the order, with its rows at each point */
-async function live(steps: readonly Step[]): Promise<{ id: string; points: Snapshot[] }> {
+/** Requests an order and plays the steps. @returns its id, and its rows at each point */
+async function playSteps(steps: readonly Step[]): Promise<{ id: string; points: Snapshot[] }> {
   names += 1;
   const { id } = await rig.ask('renew', { names: [`name-${names}.rest`], period: 1 });
-  const points = [await snapshotOf(id)];
-  const see = async () => void points.push(await snapshotOf(id));
+  const points = [await takeSnapshot(id)];
+  const recordPoint = async () => void points.push(await takeSnapshot(id));
   for (const step of steps) {
-    await step(id, see);
-    await see();
+    await step(id, recordPoint);
+    await recordPoint();
   }
   return { id, points };
 }
 
-/** Everything that could continue an order. */
-async function goOn(id: string): Promise<void> {
+/** Runs everything that could continue an order. */
+async function tryToContinue(id: string): Promise<void> {
   rig.service.answer = async () => DONE;
   await rig.sql('UPDATE orders SET due_at = $2, lease_until = NULL WHERE id = $1', id, rig.now);
   for (let tries = 0; tries < 2; tries += 1) {
@@ -135,7 +135,7 @@ async function goOn(id: string): Promise<void> {
   }
 }
 
-async function contradictionsOf(id: string): Promise<number> {
+async function countContradictions(id: string): Promise<number> {
   return (await rig.store.loadHistory(id, 'system')).filter(({ kind }) => kind === 'contradicted').length;
 }
 
@@ -143,28 +143,28 @@ const open = z.array(z.object({ state: z.string(), version: z.number() }));
 const versionIn = (snapshot: Snapshot | undefined) =>
   open.parse(JSON.parse(snapshot?.get('orders') ?? '[]'))[0]?.version;
 
-test.each(Object.entries(LIVES))('an order that was %s', async (_what, steps) => {
+test.each(Object.entries(LIVES))('an order that was %s isn’t sent again', async (_what, steps) => {
   let tried = 0;
   for (let end = 1; end <= steps.length; end += 1) {
-    const first = await live(steps.slice(0, end));
+    const first = await playSteps(steps.slice(0, end));
     const last = first.points.at(-1);
     for (const [index, earlier] of first.points.slice(0, -1).entries()) {
-      for (const which of setsOf(earlier, last ?? new Map())) {
-        const { id, points } = await live(steps.slice(0, end));
+      for (const which of tableSetsToRestore(earlier, last ?? new Map())) {
+        const { id, points } = await playSteps(steps.slice(0, end));
         const [before, now] = [points[index], points.at(-1)];
-        if (before === undefined || now === undefined) throw new Error('another life');
+        if (before === undefined || now === undefined) throw new Error('no such point');
         const sent = rig.service.timesSent(id);
         const hasEnded = !['PENDING', 'APPROVED'].includes((await rig.read(id)).state);
         await restore(id, before, which);
         const isOlder = which.includes('orders') && versionIn(before) !== versionIn(now);
-        await goOn(id);
-        const said = `${which.join(' and ')} of point ${index} at point ${points.length - 1}`;
-        if (hasEnded || isOlder) expect(rig.service.timesSent(id), said).toBe(sent);
-        else expect(rig.service.timesSent(id), said).toBeLessThanOrEqual(sent + 1);
-        const told = await contradictionsOf(id);
-        expect(told, said).toBeLessThanOrEqual(1);
-        if (isOlder) expect(told, said).toBe(1);
-        if (isOlder && hasEnded) expect((await rig.read(id)).state, said).toBe('FAILED');
+        await tryToContinue(id);
+        const restored = `${which.join(' and ')} from point ${index} at point ${points.length - 1}`;
+        if (hasEnded || isOlder) expect(rig.service.timesSent(id), restored).toBe(sent);
+        else expect(rig.service.timesSent(id), restored).toBeLessThanOrEqual(sent + 1);
+        const contradictions = await countContradictions(id);
+        expect(contradictions, restored).toBeLessThanOrEqual(1);
+        if (isOlder) expect(contradictions, restored).toBe(1);
+        if (isOlder && hasEnded) expect((await rig.read(id)).state, restored).toBe('FAILED');
         tried += 1;
       }
     }
@@ -172,28 +172,28 @@ test.each(Object.entries(LIVES))('an order that was %s', async (_what, steps) =>
   expect(tried).toBeGreaterThan(2);
 });
 
-test('a mandate', async () => {
+test('restored rows of an ended mandate don’t renew anything', async () => {
   await on.watch('cafe.rest', 10);
-  const point = async (which: number) => {
+  const createEndedMandate = async (which: number) => {
     const { id } = await on.ask();
-    const points = [await snapshotOf(id)];
+    const points = [await takeSnapshot(id)];
     await approveOrder(rig.orders, id, 'U0BOB');
-    points.push(await snapshotOf(id));
+    points.push(await takeSnapshot(id));
     await rig.runDue();
-    points.push(await snapshotOf(id));
+    points.push(await takeSnapshot(id));
     await endMandate(rig.mandates, id, 'U0ALICE');
     return { id, before: points[which] ?? new Map() };
   };
   for (const which of [0, 1, 2]) {
-    const { id, before } = await point(which);
-    for (const set of setsOf(before, await snapshotOf(id))) {
+    const { id, before } = await createEndedMandate(which);
+    for (const set of tableSetsToRestore(before, await takeSnapshot(id))) {
       await restore(id, before, set);
-      await goOn(id);
+      await tryToContinue(id);
       await on.run();
       expect(await on.acts(), `${set.join(' and ')} of point ${which}`).toEqual([]);
       rig.pass(-2 * HOUR_MS);
     }
-    expect(await contradictionsOf(id)).toBeGreaterThan(0);
+    expect(await countContradictions(id)).toBeGreaterThan(0);
     await rig.sql('UPDATE order_items SET open_key = NULL WHERE order_id = $1', id);
   }
   rig.pass(DAY_MS);

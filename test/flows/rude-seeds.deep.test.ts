@@ -5,8 +5,8 @@ import { approvedBy, ask, orderAfter, requestsOf } from '../support/orders.ts';
 import { askAndConfirm } from '../support/people.ts';
 
 /*
- * The main job with a service, registries and nameservers that answer in undocumented forms, once per seed. All answers
- * are correct, so every order is carried out once. `RUDE_SEEDS=1-200` tries these seeds.
+ * The main tasks with a service, registries and nameservers that respond in undocumented formats, once per seed. All
+ * responses are correct, so every order is carried out once. `RUDE_SEEDS=1-200` selects the seeds.
  */
 
 const DAY_MS = 86_400_000;
@@ -14,10 +14,10 @@ const [FIRST, LAST] = (process.env['RUDE_SEEDS'] ?? '1-6').split('-').map(Number
 const SEEDS = Array.from({ length: (LAST ?? 0) - (FIRST ?? 0) + 1 }, (_, n) => (FIRST ?? 0) + n);
 const HOSTS = ['ns1.host.example', 'ns2.host.example'];
 
-// The seeds make more updates in a minute than Slack accepts.
+// The tests send more updates per minute than Slack allows.
 const t = useTestDemo({ linked: [], rateLimits: false });
 
-test.each(SEEDS)('seed %d', async (seed) => {
+test.each(SEEDS)('undocumented response formats don’t break any task: seed %d', async (seed) => {
   const name = `seed${seed}.rest`;
   const { dns } = t.demo;
   t.service.rude.seed = seed;

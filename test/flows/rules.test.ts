@@ -4,7 +4,7 @@ import { answerTo, link, openForm, useTestDemo } from '../support/demo.ts';
 import { approvedBy, orderAfter } from '../support/orders.ts';
 import { DELEGATION } from '../support/people.ts';
 
-/* A zone's rules, and a watched name's own dates. */
+/* `/domain rules`: the rules of a zone, and the dates of a watched name. */
 
 const t = useTestDemo({ linked: [] });
 
@@ -13,7 +13,7 @@ const shift = (day: string, days: number) =>
   new Date(Date.parse(day) + days * DAY_MS).toISOString().slice(0, 10);
 const dayFromNow = (days: number) => shift(new Date().toISOString().slice(0, 10), days);
 /** `2026-03-01` as `1 Mar 2026`. */
-const inWords = (day: string) =>
+const formatDay = (day: string) =>
   new Date(day).toLocaleDateString('en-GB', {
     day: 'numeric',
     month: 'short',
@@ -21,14 +21,14 @@ const inWords = (day: string) =>
     timeZone: 'UTC',
   });
 
-const told = (line: string) => answerTo(t.workspace, t.alice, `/domain ${line}`);
+const send = (line: string) => answerTo(t.workspace, t.alice, `/domain ${line}`);
 
-test('without an argument, zones with rules are listed', async () => {
-  expect(await told('rules')).toMatch(/\.rest.*\/domain rules rest/s);
+test('without an argument, the zones with rules are listed', async () => {
+  expect(await send('rules')).toMatch(/\.rest.*\/domain rules rest/s);
 });
 
-test.each(['rest', '.rest', '.REST.'])('the rules of the zone %s, complete', async (zone) => {
-  const text = await told(`rules ${zone}`);
+test.each(['rest', '.rest', '.REST.'])('all rules of the zone %s are shown', async (zone) => {
+  const text = await send(`rules ${zone}`);
   expect(text).toContain('Rules for .rest');
   for (const part of [
     ...[
@@ -54,33 +54,33 @@ test.each(['rest', '.rest', '.REST.'])('the rules of the zone %s, complete', asy
   expect(text).toMatch(/Delete \(delete\)\nno\nautomatic/);
 });
 
-test('for a zone without a profile the general rules', async () => {
-  const text = await told('rules example');
+test('for a zone without documented rules, the general ones are shown', async () => {
+  const text = await send('rules example');
   expect(text).toMatch(/No rules are documented.*1 or more.*hostnames.*Register \(create\)\nprobably/s);
 });
 
-test('a watched name with its dates: what is possible until when', async () => {
+test('for a watched name, the deadlines for its tasks are shown', async () => {
   const expiry = dayFromNow(30);
-  await told(`watch unheard-of.rest ${expiry}`);
-  const ahead = await told('rules unheard-of.rest');
+  await send(`watch unheard-of.rest ${expiry}`);
+  const ahead = await send('rules unheard-of.rest');
   expect(ahead).toMatch(
-    new RegExp(`registered.*Expiry date: ${inWords(expiry)} \\(entered manually\\)`, 's'),
+    new RegExp(`registered.*Expiry date: ${formatDay(expiry)} \\(entered manually\\)`, 's'),
   );
-  // 45 days of grace, 30 in which a restore is possible, 5 more: each ends with the day before.
-  expect(ahead).toContain(`Renew by ${inWords(shift(expiry, 44))}`);
-  expect(ahead).toContain(`Restore by ${inWords(shift(expiry, 74))} (assumed)`);
+  // 45 days of grace, 30 days for a restore, 5 more days: each period ends on the day before.
+  expect(ahead).toContain(`Renew by ${formatDay(shift(expiry, 44))}`);
+  expect(ahead).toContain(`Restore by ${formatDay(shift(expiry, 74))} (assumed)`);
   expect(ahead).toMatch(/renews automatically unless it’s deleted/);
   expect(ahead).toContain('To be safe, the dates below assume it’s deleted');
-  expect(ahead).toContain(`Available to anyone from ${inWords(shift(expiry, 80))}`);
+  expect(ahead).toContain(`Available to anyone from ${formatDay(shift(expiry, 80))}`);
 
   await t.demo.moveTime(80 * DAY_MS);
-  const late = await told('rules unheard-of.rest');
+  const late = await send('rules unheard-of.rest');
   expect(late).toMatch(/grace period is over, and it may have been deleted.*To be safe.*Restore by/s);
-  expect(late, 'nobody knows of a deletion').not.toContain('It was deleted');
+  expect(late, 'no known deletion').not.toContain('It was deleted');
   expect(late).not.toContain('Renew by');
 });
 
-test('a name registered here is locked against transfers, with the last day', async () => {
+test('for a name registered here, the end of its transfer lock is shown', async () => {
   await link(t.workspace, t.bob, SANDBOX_ACCOUNTS.bob);
   const view = await openForm(t.workspace, t.bob, '/domain create locked-again.rest');
   const order = await approvedBy(
@@ -90,23 +90,23 @@ test('a name registered here is locked against transfers, with the last day', as
   await order.ends('SUCCEEDED');
   const since = t.service.requestsFor({ task: 'domain.create' }).at(-1)?.at ?? 0;
   const clock = since + 80 * DAY_MS;
-  const until = inWords(new Date(clock + 60 * DAY_MS).toISOString().slice(0, 10));
-  expect(await told('rules locked-again.rest')).toContain(
+  const until = formatDay(new Date(clock + 60 * DAY_MS).toISOString().slice(0, 10));
+  expect(await send('rules locked-again.rest')).toContain(
     `Transfers are locked until *${until}*, 60 days after the registration.`,
   );
 });
 
-test('help lists what the document doesn’t explain', async () => {
-  expect(await told('help')).toMatch(/single sign-on, contact management.*doesn’t show how/s);
+test('help lists what the service’s documentation doesn’t explain', async () => {
+  expect(await send('help')).toMatch(/single sign-on, contact management.*doesn’t show how/s);
 });
 
-test('for an unwatched name, how to get its dates', async () => {
-  expect(await told('rules münchen.rest')).toMatch(/xn--mnchen-3ya\.rest.*\/domain watch/s);
+test('for an unwatched name, the command to watch it is shown', async () => {
+  expect(await send('rules münchen.rest')).toMatch(/xn--mnchen-3ya\.rest.*\/domain watch/s);
 });
 
-test('a name that its zone refuses is reported', async () => {
-  expect(await told('rules кафе.rest')).toContain('letters that .rest doesn’t allow');
-  expect(await told('rules a.b.rest')).toContain('is a subdomain of b.rest');
-  expect(await told('rules not_a.rest')).toContain('underscore');
-  expect(await told('rules one.rest two.rest')).toContain('Enter one name or one zone');
+test('a name that its zone doesn’t allow is rejected with a reason', async () => {
+  expect(await send('rules кафе.rest')).toContain('letters that .rest doesn’t allow');
+  expect(await send('rules a.b.rest')).toContain('is a subdomain of b.rest');
+  expect(await send('rules not_a.rest')).toContain('underscore');
+  expect(await send('rules one.rest two.rest')).toContain('Enter one name or one zone');
 });

@@ -4,9 +4,9 @@ import { actUntilOpened, answerTo, openForm, textOf, toldAfter, useTestDemo } fr
 import { ask, chargesFor, type SeenOrder } from '../support/orders.ts';
 import { giveReason } from '../support/people.ts';
 
-/* An order that is approved now and sent at a chosen time. */
+/* Orders that are approved now and sent at a scheduled time. */
 
-/** One admin may approve a renewal of locked.rest alone. */
+/** Allows break glass for locked.rest. */
 const EMERGENCY: PolicyRule = {
   ...{ name: 'emergency', tasks: ['renew'], names: ['locked.rest'], by: [], over: undefined },
   ...{ decision: 'approve', approvers: ['U0BOB', 'U0CAROL'], silent: [], needed: 2, signed: false },
@@ -29,22 +29,22 @@ const t = useTestDemo({
 const HOUR_MS = 3_600_000;
 let passedMs = 0;
 
-async function pass(ms: number): Promise<void> {
+async function advance(ms: number): Promise<void> {
   passedMs += ms;
   await t.demo.moveTime(ms);
   await t.demo.bot.catchUp();
 }
 
-/** The whole minute so far from the bot's clock, as Alice types it in her zone. */
-function ahead(ms: number): { readonly typed: string; readonly at: Date } {
+/** A full minute in the future by the bot's clock, and as Alice types it in her time zone. */
+function timeAhead(ms: number): { readonly typed: string; readonly at: Date } {
   const at = new Date(Math.ceil((Date.now() + passedMs + ms) / 60_000) * 60_000);
   return { at, typed: new Date(at).toLocaleString('sv-SE', { timeZone: t.alice.user.tz }).slice(0, 16) };
 }
 const token = (at: Date) => `<!date^${at.getTime() / 1_000}^`;
 
-describe('an order with a time', () => {
-  test('shows the time, is listed, is announced the day before, and is sent at its time', async () => {
-    const { typed, at } = ahead(48 * HOUR_MS);
+describe('a scheduled order', () => {
+  test('shows its time, is listed and announced the day before, and is sent at its time', async () => {
+    const { typed, at } = timeAhead(48 * HOUR_MS);
     const order = await ask(
       t.workspace,
       t.alice,
@@ -60,7 +60,7 @@ describe('an order with a time', () => {
     expect(await answerTo(t.workspace, t.alice, '/domain orders mine')).toMatch(/approved and scheduled/);
 
     const nineTheDayBefore = Date.parse(`${at.toISOString().slice(0, 10)}T09:01:00Z`) - 24 * HOUR_MS;
-    await pass(nineTheDayBefore - Date.now() - passedMs);
+    await advance(nineTheDayBefore - Date.now() - passedMs);
     const digest = await t.workspace.waitFor(
       () =>
         t.workspace.messages('C0EXPIRY').find((each) => textOf(each).includes('Tomorrow: 1 scheduled order')),
@@ -68,12 +68,12 @@ describe('an order with a time', () => {
     );
     expect(textOf(digest)).toContain('Renew catering.rest for 2 years');
     expect(order.state).toBe('APPROVED');
-    await pass(at.getTime() - Date.now() - passedMs);
+    await advance(at.getTime() - Date.now() - passedMs);
     await order.ends('SUCCEEDED');
   });
 
-  test('is stopped before its time', async () => {
-    const { typed } = ahead(HOUR_MS);
+  test('can be stopped before its time', async () => {
+    const { typed } = timeAhead(HOUR_MS);
     const order = await ask(t.workspace, t.alice, `/domain renew chef.rest at ${typed}`);
     await t.bob.click(order.card, 'order_approve');
     await t.workspace.waitFor(() => textOf(order.card).includes('Will be sent <') || undefined, {
@@ -83,46 +83,46 @@ describe('an order with a time', () => {
     await order.ends('CANCELLED');
   });
 
-  test('is asked about, approved by one admin alone, or denied like any other, and sent at its time', async () => {
-    const { typed, at } = ahead(HOUR_MS);
-    const renewal = (name: string) => ask(t.workspace, t.alice, `/domain renew ${name} at ${typed}`);
-    const [asked, emergency, denied] = [
-      await renewal('deli.rest'),
-      await renewal('locked.rest'),
-      await renewal('cafe.rest'),
+  test('can be questioned, approved with break glass or denied, and is sent at its time', async () => {
+    const { typed, at } = timeAhead(HOUR_MS);
+    const requestRenewal = (name: string) => ask(t.workspace, t.alice, `/domain renew ${name} at ${typed}`);
+    const [questioned, emergency, denied] = [
+      await requestRenewal('deli.rest'),
+      await requestRenewal('locked.rest'),
+      await requestRenewal('cafe.rest'),
     ];
-    const waits = (order: SeenOrder) =>
+    const waitUntilScheduled = (order: SeenOrder) =>
       t.workspace.waitFor(() => textOf(order.card).includes('Will be sent <') || undefined, {
         what: 'the time on the card',
       });
-    const form = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(asked.card, 'order_ask'));
+    const form = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(questioned.card, 'order_ask'));
     expect(await t.bob.submit(form, { question: 'Why then?' })).toEqual({ outcome: 'closed' });
-    await t.workspace.waitFor(() => textOf(asked.card).includes('Why then?') || undefined, {
+    await t.workspace.waitFor(() => textOf(questioned.card).includes('Why then?') || undefined, {
       what: 'the question on the card',
     });
-    await t.bob.click(asked.card, 'order_approve');
+    await t.bob.click(questioned.card, 'order_approve');
     await giveReason(t.workspace, t.ada, emergency.card, 'order_break_glass', 'Everybody is away then');
     await giveReason(t.workspace, t.bob, denied.card, 'order_deny', 'Not at night');
     await denied.ends('DENIED');
-    for (const order of [asked, emergency]) await waits(order);
+    for (const order of [questioned, emergency]) await waitUntilScheduled(order);
 
-    await pass(at.getTime() - Date.now() - passedMs - 60_000);
+    await advance(at.getTime() - Date.now() - passedMs - 60_000);
     const charges = () =>
       ['deli.rest', 'locked.rest', 'cafe.rest'].map((name) => chargesFor(t.service, name));
     expect(charges()).toEqual([0, 0, 0]);
-    await pass(60_000);
-    for (const order of [asked, emergency]) await order.ends('SUCCEEDED');
+    await advance(60_000);
+    for (const order of [questioned, emergency]) await order.ends('SUCCEEDED');
     expect(charges()).toEqual([1, 1, 0]);
   });
 
-  test('needs approval again when the bot was down at its time', async () => {
-    const { typed } = ahead(HOUR_MS);
+  test('needs approval again if the bot was down at its time', async () => {
+    const { typed } = timeAhead(HOUR_MS);
     const order = await ask(t.workspace, t.alice, `/domain renew menu.example at ${typed}`);
     await t.bob.click(order.card, 'order_approve');
     await t.workspace.waitFor(() => textOf(order.card).includes('Will be sent <') || undefined, {
       what: 'the time on the card',
     });
-    await pass(3 * HOUR_MS);
+    await advance(3 * HOUR_MS);
     await t.workspace.waitFor(() => textOf(order.card).includes('Needs approval again') || undefined, {
       what: 'the reason on the card',
     });
@@ -133,8 +133,8 @@ describe('an order with a time', () => {
   });
 });
 
-test('a bulk order takes a time too', async () => {
-  const { typed, at } = ahead(HOUR_MS);
+test('a bulk order can be scheduled', async () => {
+  const { typed, at } = timeAhead(HOUR_MS);
   const form = await openForm(t.workspace, t.alice, `/domain bulk renew at ${typed}`);
   const plan = await toldAfter(t.workspace, t.alice, () =>
     t.alice.submit(form, { task: 'renew', rows: 'name,period\nbar.rest,1\ncafe.rest,1', send_at: typed }),
@@ -142,18 +142,18 @@ test('a bulk order takes a time too', async () => {
   expect(plan).toContain(`Will be sent ${token(at)}`);
 });
 
-describe('a time that cannot be', () => {
+describe('an invalid time', () => {
   test.each([
     ['/domain renew bar.rest at tomorrow', 'Enter a date and time'],
     ['/domain renew bar.rest at 2020-01-01 10:00', 'That time is in the past'],
     ['/domain renew bar.rest at 2099-01-01 10:00', 'within 90 days'],
     ['/domain authcode bar.rest at 2099-01-01 10:00', 'can’t be scheduled'],
-  ])('is refused: %s', async (line, said) => {
-    expect(await answerTo(t.workspace, t.alice, line)).toContain(said);
+  ])('is rejected: %s', async (line, expected) => {
+    expect(await answerTo(t.workspace, t.alice, line)).toContain(expected);
   });
 
-  test('is said at the form’s field, which the line fills', async () => {
-    const { typed } = ahead(HOUR_MS);
+  test('is reported at its field of the form, which the command fills in', async () => {
+    const { typed } = timeAhead(HOUR_MS);
     const form = await openForm(t.workspace, t.alice, `/domain create newplace.rest at ${typed}`);
     expect(form.state.values['send_at']?.['send_at']).toMatchObject({ value: typed });
     const values = {

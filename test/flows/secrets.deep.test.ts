@@ -4,14 +4,14 @@ import { actUntilOpened, buttonsOf, openForm, textOf, toldAfter, useTestDemo } f
 import { ask, orderAfter, requestsOf } from '../support/orders.ts';
 import { clickAs, DELEGATION, filledOf, reveal } from '../support/people.ts';
 
-/* Secret results: revealed once, to the requester, in a view, within an hour, and nowhere else. */
+/* Secret results are revealed once, to the requester, in a view, within an hour, and nowhere else. */
 
 const t = useTestDemo();
 
 const authCodeOf = (name: string) => t.service.state.domain(name, 4)?.authCode ?? '';
 
-/** Everywhere that people, operators or other programs could find it; only Slack has the view that showed it. */
-async function expectUnseen(secret: string): Promise<void> {
+/** Searches everything but the views, where secrets are revealed. */
+async function expectSecretHidden(secret: string): Promise<void> {
   expect(secret.length).toBeGreaterThan(10);
   const calls = t.workspace.calls.filter(({ method }) => !method.startsWith('views.'));
   const places = {
@@ -22,7 +22,7 @@ async function expectUnseen(secret: string): Promise<void> {
     database: await t.dump(),
   };
   for (const [place, text] of Object.entries(places))
-    expect(text.includes(secret), `it is in the ${place}`).toBe(false);
+    expect(text.includes(secret), `secret in the ${place}`).toBe(false);
 }
 
 describe('an auth code', () => {
@@ -30,7 +30,7 @@ describe('an auth code', () => {
     const order = await ask(t.workspace, t.alice, '/domain authcode tavern.rest');
     const reply = await order.ends('SUCCEEDED');
     const code = authCodeOf('tavern.rest');
-    await expectUnseen(code);
+    await expectSecretHidden(code);
 
     expect(await toldAfter(t.workspace, t.bob, () => t.bob.click(reply, 'order_reveal'))).toContain(
       'Only the requester',
@@ -44,11 +44,11 @@ describe('an auth code', () => {
       'already shown',
     );
     expect(t.alice.openedViews()).toEqual([]);
-    await expectUnseen(code);
+    await expectSecretHidden(code);
   });
 });
 
-test('a generated password is shown once, and a given one never', async () => {
+test('a generated password is shown once, a password from the form never', async () => {
   const view = await openForm(t.workspace, t.alice, '/domain user');
   const order = await orderAfter(t.workspace, () =>
     t.alice.submit(view, { user: 'table-1', defaultEmail: 'table-1@team.example' }),
@@ -56,7 +56,7 @@ test('a generated password is shown once, and a given one never', async () => {
   const reply = await order.ends('SUCCEEDED');
   expect(textOf(reply)).toContain('MSG13004');
   const password = t.service.state.user('table-1', 4)?.password ?? '';
-  await expectUnseen(password);
+  await expectSecretHidden(password);
   expect(
     await toldAfter(t.workspace, t.bob, () => clickAs(t.workspace, 'U0BOB', 'order_reveal', order.id)),
   ).toContain('Only the requester');
@@ -71,11 +71,11 @@ test('a generated password is shown once, and a given one never', async () => {
   );
   const done = await given.ends('SUCCEEDED');
   expect(buttonsOf(done)).not.toContain('order_reveal');
-  expect(t.service.state.user('table-2', 4)?.password, 'as it was typed').toBe(own);
-  await expectUnseen(own);
+  expect(t.service.state.user('table-2', 4)?.password, 'the password as typed').toBe(own);
+  await expectSecretHidden(own);
 });
 
-test('the retry of a transfer asks for its auth code again, with the rest filled in', async () => {
+test('retrying a transfer opens its form with everything but the auth code', async () => {
   const form = await openForm(
     t.workspace,
     t.alice,
@@ -87,7 +87,7 @@ test('the retry of a transfer asks for its auth code again, with the rest filled
   const order = await orderAfter(t.workspace, () => t.alice.submit(form, { auth: 'a-mistyped-auth-code' }));
   await t.bob.click(order.card, 'order_approve');
   const reply = await order.ends('FAILED');
-  await expectUnseen('a-mistyped-auth-code');
+  await expectSecretHidden('a-mistyped-auth-code');
 
   expect(await toldAfter(t.workspace, t.bob, () => t.bob.click(reply, 'order_retry'))).toContain(
     'Only the requester',
@@ -97,14 +97,14 @@ test('the retry of a transfer asks for its auth code again, with the rest filled
   const retried = await orderAfter(t.workspace, () =>
     t.alice.submit(again, { auth: SANDBOX_TRANSFER.authCode }),
   );
-  expect(textOf(retried.card), 'asked again after').toContain(order.id);
+  expect(textOf(retried.card), 'the order that is retried').toContain(order.id);
   await t.bob.click(retried.card, 'order_approve');
   await retried.ends('SUCCEEDED');
   expect(requestsOf(t.service, retried)).toMatchObject([{ path: '/v1/domain/_transfer' }]);
-  await expectUnseen(SANDBOX_TRANSFER.authCode);
+  await expectSecretHidden(SANDBOX_TRANSFER.authCode);
 });
 
-describe('a secret on the line', () => {
+describe('a secret in a command', () => {
   const SECRET = 'hunter2-Example!';
 
   test.each([
@@ -126,18 +126,18 @@ describe('a secret on the line', () => {
     ['/domain S', 'I don’t know this command'],
     ['/domain help S', 'I don’t know this command'],
     ['/domain policy test transfer in3.rest S', 'Transfer'],
-  ])('%s: isn’t repeated, and its right place is named', async (line, said) => {
+  ])('isn’t repeated in the reply, calls or log: %s', async (line, expected) => {
     const calls = t.workspace.calls.length;
     const logged = t.logged().length;
     const known = new Set(t.alice.openedViews().map(({ id }) => id));
-    const told = t.alice.ephemerals().length;
+    const before = t.alice.ephemerals().length;
     await t.alice.command('C0DOMAINS', line.replace('S', SECRET));
     const shown = await t.workspace.waitFor(
-      () => t.alice.openedViews().find(({ id }) => !known.has(id)) ?? t.alice.ephemerals()[told],
-      { what: 'a form or an answer' },
+      () => t.alice.openedViews().find(({ id }) => !known.has(id)) ?? t.alice.ephemerals()[before],
+      { what: 'a form or a reply' },
     );
     const texts = `${JSON.stringify(shown)}${JSON.stringify(t.workspace.calls.slice(calls))}${t.logged().slice(logged)}`;
-    expect(texts).toContain(said);
+    expect(texts).toContain(expected);
     for (const secret of ['hunter2', 'Example!']) expect(texts).not.toContain(secret);
     if ('callback_id' in shown) await t.alice.close(shown);
   });

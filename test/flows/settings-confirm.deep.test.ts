@@ -17,73 +17,72 @@ import { ask } from '../support/orders.ts';
 import { auditLog, buttonValue, clickAs, closed } from '../support/people.ts';
 import { confirmPolicy } from '../support/proposals.ts';
 
-/* Protected settings: a change that weakens waits for another admin, one that tightens takes effect at once. */
+/* Weakening a protected setting needs another admin's confirmation; tightening it takes effect immediately. */
 
 const t = useTestDemo({ settings: { ADMINS: 'U0ADA,U0BOB', APPROVALS_REQUIRED: '2' } });
 const TODAY = new Date().toISOString().slice(0, 10);
 
 type Values = Readonly<Record<string, string | string[] | null>>;
 
-/** Saves settings as Ada. @returns the answer */
+/** Saves settings. @returns the reply */
 async function save(values: Values, person = t.ada): Promise<string> {
   const view = await openForm(t.workspace, person, '/domain settings');
   return toldAfter(t.workspace, person, async () => closed(await person.submit(view, values)));
 }
 
-/** The newest request for confirmation to an admin, while it has its buttons. */
-function requestTo(channel = 'D0BOB'): Promise<Message> {
+/** The latest open confirmation request to an admin. */
+function waitForRequest(channel = 'D0BOB'): Promise<Message> {
   return t.workspace.waitFor(
     () => t.workspace.messages(channel).findLast((each) => buttonsOf(each).includes('settings_confirm')),
-    { what: 'a request for a confirmation' },
+    { what: 'a confirmation request' },
   );
 }
 
 /** A person's messages: ephemeral ones, and the current direct messages. */
-function readBy(person: Actor): string[] {
+function messagesTo(person: Actor): string[] {
   const direct = t.workspace.messages(person.user.id.replace('U0', 'D0'));
   return [...person.ephemerals(), ...direct].map(textOf);
 }
 
 /** @returns a person's new message after an action */
-async function readAfter(person: Actor, act: () => Promise<unknown>): Promise<string> {
+async function replyAfter(person: Actor, act: () => Promise<unknown>): Promise<string> {
   const countOf = (text: string, texts: readonly string[]) => texts.filter((each) => each === text).length;
-  const before = readBy(person);
+  const before = messagesTo(person);
   await act();
   return t.workspace.waitFor(
     () => {
-      const now = readBy(person);
+      const now = messagesTo(person);
       return now.find((text) => countOf(text, now) > countOf(text, before));
     },
     { what: `a message to ${person.user.id}` },
   );
 }
 
-/** Clicks a button of a request. @returns the answer */
-function press(person: Actor, button: string, request: Message): Promise<string> {
-  return readAfter(person, () => person.click(request, button));
+function click(person: Actor, button: string, request: Message): Promise<string> {
+  return replyAfter(person, () => person.click(request, button));
 }
 
-/** Clicks Confirm again, or as another person. */
-function forged(person: Actor, value: string): Promise<string> {
-  return readAfter(person, () => clickAs(t.workspace, person.user.id, 'settings_confirm', value));
+/** Clicks Confirm without the message, for example again or as another person. */
+function clickConfirm(person: Actor, value: string): Promise<string> {
+  return replyAfter(person, () => clickAs(t.workspace, person.user.id, 'settings_confirm', value));
 }
 
 describe('a protected setting', () => {
-  it('is weakened by two admins, and unchanged before', async () => {
-    const told = await save({ approvals_required: '1', approval_tasks: ['create', 'transfer'] });
-    expect(told).toContain('Waiting for another admin');
-    expect(told).toContain('Approvals needed per order: `2` → `1`');
-    expect(told).toContain('renew, restore: this costs money and no longer needs approval.');
-    expect(told).toContain('Waiting for <@U0BOB> to confirm.');
+  it('is weakened only after another admin confirms', async () => {
+    const reply = await save({ approvals_required: '1', approval_tasks: ['create', 'transfer'] });
+    expect(reply).toContain('Waiting for another admin');
+    expect(reply).toContain('Approvals needed per order: `2` → `1`');
+    expect(reply).toContain('renew, restore: this costs money and no longer needs approval.');
+    expect(reply).toContain('Waiting for <@U0BOB> to confirm.');
     const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
     await order.becomes('PENDING');
     expect(textOf(order.card)).toContain('of 2');
 
-    const request = await requestTo();
+    const request = await waitForRequest();
     const value = buttonValue(request, 'settings_confirm');
     expect(textOf(request)).toContain('<@U0ADA> wants to change the settings.');
     expect(textOf(request)).toContain('renew, restore: this costs money');
-    expect(await press(t.bob, 'settings_confirm', request)).toContain(
+    expect(await click(t.bob, 'settings_confirm', request)).toContain(
       'Requested by <@U0ADA>, confirmed by <@U0BOB>',
     );
     const free = await ask(t.workspace, t.alice, '/domain renew bar.rest');
@@ -92,7 +91,7 @@ describe('a protected setting', () => {
       () => t.workspace.messages('D0ADA').find((each) => textOf(each).includes('confirmed by <@U0BOB>')),
       { what: 'a message to Ada' },
     );
-    expect(await forged(t.bob, value)).toContain('This is no longer open');
+    expect(await clickConfirm(t.bob, value)).toContain('This is no longer open');
     await t.alice.click(order.card, 'order_cancel');
 
     const { csv } = await auditLog(t.workspace);
@@ -102,28 +101,28 @@ describe('a protected setting', () => {
     expect(lines[0]).toContain('Bob (U0BOB)');
   });
 
-  it('is tightened at once, beside the pending change', async () => {
-    const told = await save({
+  it('is tightened immediately, even if another change is pending', async () => {
+    const reply = await save({
       approvals_required: '2',
       approval_tasks: ['create', 'transfer', 'renew', 'restore'],
       allow_self_approval: 'true',
       approval_ttl: '2d',
     });
-    expect(told).toMatch(
+    expect(reply).toMatch(
       /I saved these settings\. .*`1` → `2`.*`3d` → `2d`.*Waiting for another admin.*`false` → `true`/s,
     );
     const form = await openForm(t.workspace, t.ada, '/domain settings');
     const shown = JSON.stringify(form.blocks);
     expect(shown).toContain('<@U0ADA> wants to change the settings.');
-    expect(shown, 'nobody confirms alone').not.toContain('settings_confirm');
+    expect(shown, 'no Confirm button for the requester').not.toContain('settings_confirm');
     await t.ada.close(form);
   });
 
-  it('can’t be confirmed by its requester, nor by non-admins', async () => {
-    const request = await requestTo();
+  it('can’t be confirmed by the requester or by people who aren’t admins', async () => {
+    const request = await waitForRequest();
     const value = buttonValue(request, 'settings_confirm');
-    expect(await forged(t.ada, value)).toContain('*another admin* has to confirm it');
-    expect(await forged(t.alice, value)).toContain('Only admins can do this.');
+    expect(await clickConfirm(t.ada, value)).toContain('*another admin* has to confirm it');
+    expect(await clickConfirm(t.alice, value)).toContain('Only admins can do this.');
   });
 
   it('is confirmed in the settings form, which then shows the new value', async () => {
@@ -137,22 +136,22 @@ describe('a protected setting', () => {
           ? view
           : undefined;
       },
-      { what: 'the form without what waited' },
+      { what: 'the form without the pending change' },
     );
     await t.bob.close(form);
   });
 
-  it('can be withdrawn; and more approvals than current approvers are refused', async () => {
+  it('can’t require more approvals than approvers, and a pending change can be dismissed', async () => {
     await save({ approvals_required: '1' });
-    const request = await requestTo();
+    const request = await waitForRequest();
     const value = buttonValue(request, 'settings_confirm');
     const form = await openForm(t.workspace, t.bob, '/domain settings');
     expect(
       await t.bob.submit(form, { approvals_required: '3', approvers: ['U0BOB', 'U0CAROL', 'U0ADA'] }),
     ).toMatchObject({ errors: { approvals_required: expect.stringContaining('Save only them now') } });
     await t.bob.close(form);
-    expect(await press(t.bob, 'settings_dismiss', request)).toContain('Not applied');
-    expect(await forged(t.bob, value)).toContain('This is no longer open');
+    expect(await click(t.bob, 'settings_dismiss', request)).toContain('Not applied');
+    expect(await clickConfirm(t.bob, value)).toContain('This is no longer open');
   });
 });
 
@@ -173,7 +172,7 @@ describe('a price that a rule uses', () => {
   const amounts = async () =>
     Object.fromEntries((await t.demo.bot.prices.list()).map(({ zone, amount }) => [zone, amount.minor]));
 
-  it('falls below its amount when another admin confirms it; the others are imported at once', async () => {
+  it('falls below the rule’s amount only after another admin confirms', async () => {
     await importPrices(`rest,renew,1,150.00,${TODAY},C7`, `example,renew,1,150.00,${TODAY},C7`);
     const database = openDatabase({ url: t.databaseUrl });
     const store = createPolicyStore(database, t.workspace.teamId, true);
@@ -189,12 +188,12 @@ describe('a price that a rule uses', () => {
     await confirmPolicy(database, t.workspace.teamId, draft?.revision ?? '', 'U0BOB', new Date());
     await database.close();
 
-    const told = await importPrices(`rest,renew,1,9.00,${TODAY},C8`, `example,renew,1,9.00,${TODAY},C8`);
-    expect(told).toMatch(/1 price changed\..*Waiting for another admin.*\.rest renew.*€150\.00 → €9\.00/s);
+    const reply = await importPrices(`rest,renew,1,9.00,${TODAY},C8`, `example,renew,1,9.00,${TODAY},C8`);
+    expect(reply).toMatch(/1 price changed\..*Waiting for another admin.*\.rest renew.*€150\.00 → €9\.00/s);
     expect(await amounts()).toEqual({ rest: 15_000, example: 900 });
     const order = await ask(t.workspace, t.alice, '/domain renew tavern.rest');
     expect(textOf(order.card)).toContain('<@U0CAROL>');
-    expect(await press(t.bob, 'settings_confirm', await requestTo())).toContain('€150.00 → €9.00');
+    expect(await click(t.bob, 'settings_confirm', await waitForRequest())).toContain('€150.00 → €9.00');
     expect(await amounts()).toEqual({ rest: 900, example: 900 });
     const cheap = await ask(t.workspace, t.alice, '/domain renew deli.rest');
     expect(textOf(cheap.card)).not.toContain('<@U0CAROL>');

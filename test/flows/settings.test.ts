@@ -13,28 +13,27 @@ import { approvedBy, ask } from '../support/orders.ts';
 
 const t = useTestDemo({ settings: { ADMINS: 'U0ADA,U0BOB' } });
 
-/** Bob confirms Ada's change. */
 async function confirmAsBob(): Promise<void> {
   const requests = () =>
     t.workspace.messages('D0BOB').filter((message) => buttonsOf(message).includes('settings_confirm'));
-  const request = await t.workspace.waitFor(() => requests().at(-1), { what: 'what Bob is asked' });
+  const request = await t.workspace.waitFor(() => requests().at(-1), { what: 'the request to Bob' });
   await t.bob.click(request, 'settings_confirm');
-  await t.workspace.waitFor(() => requests().length === 0 || undefined, { what: 'it to be confirmed' });
+  await t.workspace.waitFor(() => requests().length === 0 || undefined, { what: 'the confirmation' });
 }
 
 /** The value of a form's field. */
-function shown(view: View, field: string): unknown {
+function fieldValue(view: View, field: string): unknown {
   const [input] = Object.values(view.state.values[field] ?? {});
   return Object.entries(input ?? {}).find(([key, value]) => key !== 'type' && value !== null)?.[1];
 }
 
-function settingsForm(): Promise<View> {
+function openSettings(): Promise<View> {
   return openForm(t.workspace, t.ada, '/domain settings');
 }
 
 describe('settings', () => {
-  it('show the current values, under the names of the variables', async () => {
-    const view = await settingsForm();
+  it('show the current values, in fields named like the environment variables', async () => {
+    const view = await openSettings();
     expect(view.callback_id).toBe('settings');
     expect(Object.keys(view.state.values)).toEqual([
       'approvers',
@@ -57,31 +56,31 @@ describe('settings', () => {
       'reminder_cron',
       'reminder_timezone',
     ]);
-    expect(shown(view, 'approvers')).toEqual(['U0BOB']);
-    expect(shown(view, 'approver_groups')).toMatchObject([
+    expect(fieldValue(view, 'approvers')).toEqual(['U0BOB']);
+    expect(fieldValue(view, 'approver_groups')).toMatchObject([
       { value: 'S0APPROVERS', text: { text: 'Approvers' } },
     ]);
-    expect(shown(view, 'approvals_required')).toBe('1');
-    expect(shown(view, 'approval_ttl')).toBe('3d');
-    expect(shown(view, 'reminder_cron')).toBe('0 9 * * *');
-    expect(JSON.stringify(shown(view, 'approval_tasks'))).toContain('renew');
+    expect(fieldValue(view, 'approvals_required')).toBe('1');
+    expect(fieldValue(view, 'approval_ttl')).toBe('3d');
+    expect(fieldValue(view, 'reminder_cron')).toBe('0 9 * * *');
+    expect(JSON.stringify(fieldValue(view, 'approval_tasks'))).toContain('renew');
     await t.ada.close(view);
   });
 
-  it('can be opened if Slack doesn’t support the pickers, or doesn’t name the groups', async () => {
+  it('can be opened if Slack doesn’t support pickers or return group names', async () => {
     t.workspace.faults.set({ method: 'views.open', kind: 'error', code: 'invalid_arguments', times: 1 });
-    const plain = await settingsForm();
-    expect(shown(plain, 'approvers')).toBe('U0BOB,S0APPROVERS');
-    expect(shown(plain, 'reminder_channel')).toBe('C0EXPIRY');
+    const plain = await openSettings();
+    expect(fieldValue(plain, 'approvers')).toBe('U0BOB,S0APPROVERS');
+    expect(fieldValue(plain, 'reminder_channel')).toBe('C0EXPIRY');
     await t.ada.close(plain);
     t.workspace.faults.set({ method: 'usergroups.list', kind: 'error', code: 'missing_scope', times: 1 });
-    const unnamed = await settingsForm();
-    expect(shown(unnamed, 'approver_groups')).toMatchObject([{ value: 'S0APPROVERS' }]);
+    const unnamed = await openSettings();
+    expect(fieldValue(unnamed, 'approver_groups')).toMatchObject([{ value: 'S0APPROVERS' }]);
     await t.ada.close(unnamed);
   });
 
-  it('show every problem at its field, and change nothing', async () => {
-    const view = await settingsForm();
+  it('show every error at its field and save nothing', async () => {
+    const view = await openSettings();
     const result = await t.ada.submit(view, {
       approvers: ['bob'],
       approval_ttl: 'soon',
@@ -102,29 +101,29 @@ describe('settings', () => {
       },
     });
     await t.ada.close(view);
-    const again = await settingsForm();
-    expect(shown(again, 'approval_ttl')).toBe('3d');
+    const again = await openSettings();
+    expect(fieldValue(again, 'approval_ttl')).toBe('3d');
     await t.ada.close(again);
   });
 
-  it('are shown on pending cards as soon as they are saved', async () => {
+  it('update pending cards as soon as they are saved', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew bar.rest');
-    const shows = (text: string) =>
+    const waitForCard = (text: string) =>
       t.workspace.waitFor(() => textOf(order.card).includes(text) || undefined, { what: `“${text}”` });
-    await shows('Waiting for <@U0BOB> or <!subteam^S0APPROVERS>');
-    const more = await settingsForm();
+    await waitForCard('Waiting for <@U0BOB> or <!subteam^S0APPROVERS>');
+    const more = await openSettings();
     await toldAfter(t.workspace, t.ada, () => t.ada.submit(more, { approvals_required: '2' }));
-    await shows('The settings have become stricter since this was requested.');
-    const fewer = await settingsForm();
+    await waitForCard('The settings have become stricter since this was requested.');
+    const fewer = await openSettings();
     await toldAfter(t.workspace, t.ada, () => t.ada.submit(fewer, { approvals_required: '1' }));
     await confirmAsBob();
     await t.alice.click(order.card, 'order_cancel');
   });
 
   it.each([
-    ['nobody approves', { approvers: [], approver_groups: [] }, 'approvers', 'at least one approver'],
+    ['no approvers', { approvers: [], approver_groups: [] }, 'approvers', 'at least one approver'],
     [
-      'an approver whom Slack does not know',
+      'an approver whom Slack doesn’t know',
       { approvers: ['U0NOBODY'] },
       'approvers',
       'Slack doesn’t know U0NOBODY',
@@ -137,21 +136,21 @@ describe('settings', () => {
       'There are 2 approvers',
     ],
     [
-      'a channel where the bot is not',
+      'a channel that the bot isn’t in',
       { reminder_channel: 'C0NOBOT' },
       'reminder_channel',
       'I can’t post there',
     ],
-  ])('that would stop all work are refused: %s', async (_, values, field, why) => {
-    const view = await settingsForm();
+  ])('that would block orders or reminders are rejected: %s', async (_, values, field, why) => {
+    const view = await openSettings();
     const result = await t.ada.submit(view, values);
     expect(result).toMatchObject({ outcome: 'errors', errors: { [field]: expect.stringContaining(why) } });
     await t.ada.close(view);
   });
 
-  it('have the approval, alert and report channels, and the escalation’s people', async () => {
-    const view = await settingsForm();
-    const told = await toldAfter(t.workspace, t.ada, () =>
+  it('have fields for the approval, alert and report channels, and for escalations', async () => {
+    const view = await openSettings();
+    const reply = await toldAfter(t.workspace, t.ada, () =>
       t.ada.submit(view, {
         approval_channel: 'C0GENERAL',
         alert_channel: DOMAINS,
@@ -161,11 +160,11 @@ describe('settings', () => {
         approval_escalate_groups: ['S0APPROVERS'],
       }),
     );
-    expect(told).toContain('Channel for all pending orders: empty → <#C0GENERAL>');
-    expect(told).toContain('Alert channel: empty → <#C0DOMAINS>');
-    expect(told).toContain('Channel for the monthly report: empty → <#C0DOMAINS>');
-    expect(told).toContain('Escalate after: `1d` → `2h`');
-    expect(told).toContain('Escalate to: empty → <@U0CAROL>, <!subteam^S0APPROVERS>');
+    expect(reply).toContain('Channel for all pending orders: empty → <#C0GENERAL>');
+    expect(reply).toContain('Alert channel: empty → <#C0DOMAINS>');
+    expect(reply).toContain('Channel for the monthly report: empty → <#C0DOMAINS>');
+    expect(reply).toContain('Escalate after: `1d` → `2h`');
+    expect(reply).toContain('Escalate to: empty → <@U0CAROL>, <!subteam^S0APPROVERS>');
     expect(t.workspace.messages('C0GENERAL').at(-1)?.text).toContain('Pending orders will now be shown here');
     const purposes = t.workspace
       .messages(DOMAINS)
@@ -174,10 +173,10 @@ describe('settings', () => {
     expect(purposes).toContain('Alarms about names will now be posted here');
     expect(purposes).toContain('The monthly report will now be posted here');
 
-    const again = await settingsForm();
-    expect(shown(again, 'approval_channel')).toBe('C0GENERAL');
-    expect(shown(again, 'approval_escalate_to')).toEqual(['U0CAROL']);
-    expect(shown(again, 'approval_escalate_groups')).toMatchObject([{ value: 'S0APPROVERS' }]);
+    const again = await openSettings();
+    expect(fieldValue(again, 'approval_channel')).toBe('C0GENERAL');
+    expect(fieldValue(again, 'approval_escalate_to')).toEqual(['U0CAROL']);
+    expect(fieldValue(again, 'approval_escalate_groups')).toMatchObject([{ value: 'S0APPROVERS' }]);
     await toldAfter(t.workspace, t.ada, () =>
       t.ada.submit(again, {
         approval_channel: null,
@@ -193,8 +192,8 @@ describe('settings', () => {
     ['missing_scope', 'approvers', 'I can’t look up S0APPROVERS. My app lacks a required permission'],
     ['no_such_subteam', 'approvers', 'Slack doesn’t know S0APPROVERS. Copy the ID again.'],
     ['not_allowed', 'approvers', 'Slack refused this (not_allowed)'],
-  ])('say why a group can’t be looked up: %s', async (code, field, why) => {
-    const view = await settingsForm();
+  ])('show why a group can’t be looked up: %s', async (code, field, why) => {
+    const view = await openSettings();
     t.workspace.faults.set({ method: 'usergroups.users.list', kind: 'error', code });
     const result = await t.ada.submit(view, { approvers: [], approvals_required: '1' });
     t.workspace.faults.clear();
@@ -202,8 +201,8 @@ describe('settings', () => {
     await t.ada.close(view);
   });
 
-  it('say that Slack limits, or doesn’t answer', async () => {
-    const view = await settingsForm();
+  it('show that Slack is rate-limiting or not responding', async () => {
+    const view = await openSettings();
     const approvers = { approvers: [], approvals_required: '1' };
     t.workspace.faults.set({ method: 'usergroups.users.list', kind: 'http_500' });
     expect(await t.ada.submit(view, approvers)).toMatchObject({
@@ -212,7 +211,7 @@ describe('settings', () => {
       },
     });
     t.workspace.faults.clear();
-    // Last, because Slack isn't called again before that time is over.
+    // Last, because the bot doesn't call Slack again until the rate limit ends.
     t.workspace.faults.set({ method: 'usergroups.users.list', kind: 'ratelimited', retryAfter: 40 });
     expect(await t.ada.submit(view, approvers)).toMatchObject({
       errors: {
@@ -228,8 +227,8 @@ describe('settings', () => {
     ['restricted_action_read_only_channel', 'only some people can post there'],
     ['channel_not_found', 'no channel has this ID'],
     ['missing_scope', 'My app lacks a required permission'],
-  ])('say why nothing can be posted in a channel: %s', async (code, why) => {
-    const view = await settingsForm();
+  ])('show why the bot can’t post in a channel: %s', async (code, why) => {
+    const view = await openSettings();
     t.workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code });
     const result = await t.ada.submit(view, { reminder_channel: DOMAINS });
     t.workspace.faults.clear();
@@ -240,28 +239,28 @@ describe('settings', () => {
     await t.ada.close(view);
   });
 
-  it('aren’t changed by the same tasks in another order', async () => {
-    const view = await settingsForm();
-    const told = await toldAfter(t.workspace, t.ada, () =>
+  it('aren’t changed by listing the same tasks in another order', async () => {
+    const view = await openSettings();
+    const reply = await toldAfter(t.workspace, t.ada, () =>
       t.ada.submit(view, { approval_tasks: ['restore', 'renew', 'transfer', 'create'] }),
     );
-    expect(told).toContain('Nothing changed.');
+    expect(reply).toContain('Nothing changed.');
   });
 
-  it('that are saved override the environment at once, and are announced and logged', async () => {
-    const others = await settingsForm();
-    const waits = await toldAfter(t.workspace, t.ada, () =>
+  it('override the environment immediately, and are announced and logged', async () => {
+    const others = await openSettings();
+    const pending = await toldAfter(t.workspace, t.ada, () =>
       t.ada.submit(others, { approvers: ['U0BOB', 'U0CAROL'], approver_groups: [] }),
     );
-    expect(waits).toContain('<@U0BOB>, <!subteam^S0APPROVERS> → <@U0BOB>, <@U0CAROL>');
+    expect(pending).toContain('<@U0BOB>, <!subteam^S0APPROVERS> → <@U0BOB>, <@U0CAROL>');
     await confirmAsBob();
     expect(t.logged()).toContain('"by":"U0BOB","askedBy":"U0ADA","change":[{"name":"approvers"');
-    const view = await settingsForm();
-    const told = await toldAfter(t.workspace, t.ada, () =>
+    const view = await openSettings();
+    const reply = await toldAfter(t.workspace, t.ada, () =>
       t.ada.submit(view, { approvals_required: '2', approval_ttl: '1h' }),
     );
-    expect(told).toContain('Approvals needed per order: `1` → `2`');
-    expect(told).toContain('`3d` → `1h`');
+    expect(reply).toContain('Approvals needed per order: `1` → `2`');
+    expect(reply).toContain('`3d` → `1h`');
     expect(t.logged()).toContain('"by":"U0ADA","changes":[{"name":"approvals_required"');
 
     const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew cafe.rest'));
@@ -273,21 +272,21 @@ describe('settings', () => {
     await order.ends('SUCCEEDED');
   });
 
-  it('say when paid tasks no longer wait, and then these don’t', async () => {
-    const view = await settingsForm();
-    const told = await toldAfter(t.workspace, t.ada, () =>
+  it('warn when paid or risky tasks no longer need approval', async () => {
+    const view = await openSettings();
+    const reply = await toldAfter(t.workspace, t.ada, () =>
       t.ada.submit(view, { approval_tasks: ['create', 'transfer', 'restore'] }),
     );
-    expect(told).toContain('renew: this costs money and no longer needs approval.');
+    expect(reply).toContain('renew: this costs money and no longer needs approval.');
     await confirmAsBob();
     const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
     await order.ends('SUCCEEDED');
-    const risky = await settingsForm();
+    const risky = await openSettings();
     await toldAfter(t.workspace, t.ada, () =>
       t.ada.submit(risky, { approval_tasks: ['delete', 'authcode'] }),
     );
     await confirmAsBob();
-    const safe = await settingsForm();
+    const safe = await openSettings();
     const warned = await toldAfter(t.workspace, t.ada, () =>
       t.ada.submit(safe, { approval_tasks: ['create', 'transfer', 'restore'] }),
     );
@@ -295,11 +294,11 @@ describe('settings', () => {
     await confirmAsBob();
   });
 
-  it('turn reminders off when the channel is cleared, and announce a new channel', async () => {
-    const off = await settingsForm();
+  it('turn off reminders when the channel is cleared, and announce a new channel', async () => {
+    const off = await openSettings();
     await toldAfter(t.workspace, t.ada, () => t.ada.submit(off, { reminder_channel: null }));
-    const on = await settingsForm();
-    expect(shown(on, 'reminder_channel')).toBeUndefined();
+    const on = await openSettings();
+    expect(fieldValue(on, 'reminder_channel')).toBeUndefined();
     await toldAfter(t.workspace, t.ada, () => t.ada.submit(on, { reminder_channel: 'C0GENERAL' }));
     expect(t.workspace.messages('C0GENERAL').at(-1)?.text).toContain(
       'Expiry reminders will now be posted here',
@@ -311,16 +310,16 @@ describe('settings', () => {
     ['alert_channel', { alert_channel: '#alarms' }, 'channel id'],
     ['approval_escalate_to', { approval_escalate_to: ['U0DAVE'] }, 'Dave isn’t a member'],
     ['approval_escalate_after', { approval_escalate_after: 'tomorrow' }, 'must be a duration'],
-  ])('with unreachable people are refused: %s', async (field, values, why) => {
-    const view = await settingsForm();
+  ])('with invalid channels, people or durations are rejected: %s', async (field, values, why) => {
+    const view = await openSettings();
     const result = await t.ada.submit(view, values);
     expect(result).toMatchObject({ outcome: 'errors', errors: { [field]: expect.stringContaining(why) } });
     await t.ada.close(view);
   });
 
-  it('of one admin aren’t reverted by a form that another one opened before', async () => {
-    const view = await settingsForm();
-    const second = await settingsForm();
+  it('aren’t overwritten by a form that was opened before they changed', async () => {
+    const view = await openSettings();
+    const second = await openSettings();
     await toldAfter(t.workspace, t.ada, () => t.ada.submit(second, { approval_remind_after: '2h' }));
     const result = await t.ada.submit(view, { approval_remind_after: '8h' });
     expect(result).toMatchObject({
@@ -330,8 +329,8 @@ describe('settings', () => {
     await t.ada.close(view);
   });
 
-  it('accept approvers and a channel as texts: ids and pasted mentions', async () => {
-    const view = await settingsForm();
+  it('accept people and channels as text: ids and pasted mentions', async () => {
+    const view = await openSettings();
     const typed: Record<string, string> = {
       approvers: 'U0BOB, <@U0CAROL|carol> U0ADA',
       approval_escalate_to: '<@U0CAROL|carol>; U0ADA',
@@ -352,12 +351,12 @@ describe('settings', () => {
       view: { ...view, state: { values } },
     };
     const body = new URLSearchParams({ payload: JSON.stringify(payload) }).toString();
-    const told = await toldAfter(t.workspace, t.ada, () =>
+    const reply = await toldAfter(t.workspace, t.ada, () =>
       deliverSigned(t, 'application/x-www-form-urlencoded', body),
     );
-    expect(told).toContain('→ <@U0BOB>, <@U0CAROL>, <@U0ADA>');
-    expect(told).toContain('Escalate to: empty → <@U0CAROL>, <@U0ADA>');
-    expect(told).toContain('Channel for all pending orders: empty → <#C0GENERAL>');
+    expect(reply).toContain('→ <@U0BOB>, <@U0CAROL>, <@U0ADA>');
+    expect(reply).toContain('Escalate to: empty → <@U0CAROL>, <@U0ADA>');
+    expect(reply).toContain('Channel for all pending orders: empty → <#C0GENERAL>');
     await t.ada.close(view);
   });
 });

@@ -4,12 +4,12 @@ import { orderAfter } from '../support/orders.ts';
 import { fieldsOf, filledOf } from '../support/people.ts';
 
 /*
- * The menu of tasks, from a message with names in it and from anywhere.
+ * The shortcuts that open the menu of tasks: from a message with names, and from anywhere.
  */
 
 const t = useTestDemo();
 
-it('offers the names in a message, and fills the form with the selected ones', async () => {
+it('the message shortcut offers the message’s names and fills the form with the selected ones', async () => {
   const message = t.alice.say(
     DOMAINS,
     'deli.rest and <http://bar.rest|bar.rest> run out, soup.rest does not',
@@ -28,7 +28,7 @@ it('offers the names in a message, and fills the form with the selected ones', a
   expect(order.card.thread_ts).toBe(message.ts);
 });
 
-it('opens from anywhere, and the card goes into the chosen channel, or into the direct message', async () => {
+it('the global shortcut posts the card in the chosen channel, or in the direct message', async () => {
   const menu = await actUntilOpened(t.workspace, t.alice, () => t.alice.globalShortcut('domain_task'));
   expect(fieldsOf(menu)).toEqual(['task', 'channel']);
   const next = await t.alice.submit(menu, { task: 'renew', channel: DOMAINS });

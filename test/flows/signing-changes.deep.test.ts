@@ -19,8 +19,8 @@ import { buttonValue, clickAs, closed } from '../support/people.ts';
 import { addressIn, PUBLIC, signingPeople } from './signing-rig.ts';
 
 /*
- * Protected changes take effect with a signature; a signed order isn't sent when it no longer matches, and admins are
- * notified; keys of another host; clocks that differ.
+ * Protected changes need a signature. Signed orders that no longer match aren't sent, and admins are notified. Also:
+ * keys of another host, and clocks that differ.
  */
 
 const MINUTE_MS = 60_000;
@@ -45,7 +45,7 @@ async function query(sql: string): Promise<pg.QueryResult> {
   const client = new pg.Client({ connectionString: t.databaseUrl });
   await client.connect();
   try {
-    // With the triggers disabled, as the owner of the database could.
+    // Disables the triggers, as the owner of the database could.
     await client.query('SET session_replication_role = replica');
     return await client.query(sql);
   } finally {
@@ -56,8 +56,8 @@ async function query(sql: string): Promise<pg.QueryResult> {
 const signLink = async (order: SeenOrder, person = t.bob) =>
   addressIn(await people.told(person, () => person.click(order.card, 'order_sign')));
 
-/** An admin's newest direct message with a button. */
-const requestTo = (channel: string, button: string): Promise<Message> =>
+/** The latest direct message to an admin with a button. */
+const waitForRequest = (channel: string, button: string): Promise<Message> =>
   t.workspace.waitFor(
     () => t.workspace.messages(channel).findLast((message) => buttonsOf(message).includes(button)),
     { what: `a request with ${button}` },
@@ -68,44 +68,44 @@ test('protected settings take effect with the signature of another admin', async
   await toldAfter(t.workspace, t.ada, async () =>
     closed(await t.ada.submit(view, { approvals_required: '2' })),
   );
-  const request = await requestTo('D0BOB', 'settings_confirm');
-  const toOwn = await people.told(t.carol, async () =>
-    t.carol.click(await requestTo('D0CAROL', 'settings_confirm'), 'settings_confirm'),
+  const request = await waitForRequest('D0BOB', 'settings_confirm');
+  const refusal = await people.told(t.carol, async () =>
+    t.carol.click(await waitForRequest('D0CAROL', 'settings_confirm'), 'settings_confirm'),
   );
-  expect(toOwn, 'an admin without a passkey learns whose counts').toContain('<@U0ADA> and <@U0BOB>');
-  expect(toOwn).not.toContain(PUBLIC.origin);
+  expect(refusal, 'the reply to an admin without a passkey').toContain('<@U0ADA> and <@U0BOB>');
+  expect(refusal).not.toContain(PUBLIC.origin);
 
   const address = addressIn(await people.told(t.bob, () => t.bob.click(request, 'settings_confirm')));
   expect((await people.open(address)).html).toContain('<dt>Approvals needed</dt><dd>2</dd>');
   const before = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
-  expect(textOf(before.card), 'nothing holds before').not.toContain('of 2 approvals');
+  expect(textOf(before.card), 'the card before the signature').not.toContain('of 2 approvals');
   await t.alice.click(before.card, 'order_cancel');
   expect(await people.press(address, keys.bob)).toMatchObject({ done: true, title: 'Signed' });
-  expect(await people.keysOf(t.ada), 'a charter is in force').not.toContain('aren’t signed yet');
+  expect(await people.keysOf(t.ada), 'no unsigned settings').not.toContain('aren’t signed yet');
   const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
   expect(textOf(order.card)).toContain('of 2 approvals');
   await t.alice.click(order.card, 'order_cancel');
 });
 
-test('a policy takes effect with the signature of another admin, never of its publisher', async () => {
-  const policyOf = async (person = t.ada): Promise<Message> => {
+test('a policy takes effect with the signature of another admin, not of its publisher', async () => {
+  const showPolicy = async (person = t.ada): Promise<Message> => {
     await answerTo(t.workspace, person, '/domain policy');
     const message = person.ephemerals().at(-1);
     if (message === undefined) throw new Error('no policy was shown');
     return message;
   };
-  const list = await policyOf();
+  const list = await showPolicy();
   const form = await actUntilOpened(t.workspace, t.ada, () => t.ada.click(list, 'policy_upload'));
   const rules =
     '- {rule_name: renewals are signed, tasks: [renew], names: ["*"], decision: approve, approvers: [U0BOB], signed: true}';
   await toldAfter(t.workspace, t.ada, async () => closed(await t.ada.submit(form, { rules })));
-  const draft = await policyOf();
+  const draft = await showPolicy();
   await toldAfter(t.workspace, t.ada, () => t.ada.click(draft, 'policy_publish'));
-  expect(buttonsOf(await requestTo('D0BOB', 'policy_confirm'))).toContain('policy_confirm');
-  const request = await policyOf(t.bob);
+  expect(buttonsOf(await waitForRequest('D0BOB', 'policy_confirm'))).toContain('policy_confirm');
+  const request = await showPolicy(t.bob);
   const address = addressIn(await people.told(t.bob, () => t.bob.click(request, 'policy_confirm')));
   expect((await people.open(address)).html).toContain('renewals are signed');
-  expect(textOf(await policyOf())).not.toContain('Version 1 is in force');
+  expect(textOf(await showPolicy())).not.toContain('Version 1 is in force');
   const revision = buttonValue(request, 'policy_confirm');
   const own = addressIn(
     await people.told(t.ada, () => clickAs(t.workspace, 'U0ADA', 'policy_confirm', revision)),
@@ -115,21 +115,21 @@ test('a policy takes effect with the signature of another admin, never of its pu
     html: expect.stringContaining('You published this.'),
   });
   expect(await people.press(address, keys.bob)).toMatchObject({ done: true, title: 'Signed' });
-  expect(textOf(await policyOf())).toContain('Version 1 is in force');
+  expect(textOf(await showPolicy())).toContain('Version 1 is in force');
   expect(buttonsOf((await ask(t.workspace, t.alice, '/domain renew bar.rest')).card)).toContain('order_sign');
 });
 
-const notices = (channel: string) =>
+const signatureAlerts = (channel: string) =>
   t.workspace
     .messages(channel)
     .map(textOf)
     .filter((text) => text.includes('a required signature is missing or invalid'));
 
-test('a signature that was changed after the service was busy sends nothing more, and each admin is notified once', async () => {
+test('an order whose signature was changed isn’t sent again, and each admin is notified once', async () => {
   t.service.faults.set({ kind: 'status_429', retryAfter: 3, times: 1, match: { name: 'deli.rest' } });
   const order = await ask(t.workspace, t.alice, '/domain renew deli.rest');
   expect(await people.press(await signLink(order), keys.bob)).toMatchObject({ done: true });
-  await until('the service has held it off', () => requestsOf(t.service, order).length === 1);
+  await until('the service has deferred the request', () => requestsOf(t.service, order).length === 1);
   expect(
     await query(
       `UPDATE approvals SET signature = jsonb_set(signature, '{binding,from}', '7') WHERE order_id = '${order.id}'`,
@@ -138,13 +138,13 @@ test('a signature that was changed after the service was busy sends nothing more
   await order.ends('FAILED', 20_000);
   expect(chargesFor(t.service, 'deli.rest')).toBe(0);
   for (const channel of ['D0ADA', 'D0BOB', 'D0CAROL'])
-    await until(`a message in ${channel}`, () => notices(channel).length > 0);
+    await until(`a message in ${channel}`, () => signatureAlerts(channel).length > 0);
   await t.demo.bot.catchUp();
   await t.allShown();
-  expect(['D0ADA', 'D0BOB', 'D0CAROL'].map((channel) => notices(channel).length)).toEqual([1, 1, 1]);
+  expect(['D0ADA', 'D0BOB', 'D0CAROL'].map((channel) => signatureAlerts(channel).length)).toEqual([1, 1, 1]);
 });
 
-test('a sent signed order isn’t sent again after its rows are reset, and each admin is notified once', async () => {
+test('a sent order isn’t sent again if its rows are reset, and each admin is notified once', async () => {
   const order = await ask(t.workspace, t.alice, '/domain renew ramen.rest');
   expect(await people.press(await signLink(order), keys.bob)).toMatchObject({ done: true });
   await order.ends('SUCCEEDED', 20_000);
@@ -152,17 +152,17 @@ test('a sent signed order isn’t sent again after its rows are reset, and each 
   await t.demo.bot.catchUp();
   await order.ends('FAILED', 20_000);
   expect(chargesFor(t.service, 'ramen.rest')).toBe(1);
-  const told = (channel: string) =>
+  const countAlerts = (channel: string) =>
     t.workspace.messages(channel).filter((message) => textOf(message).includes('the log disagree')).length;
   for (const channel of ['D0ADA', 'D0BOB', 'D0CAROL'])
-    await until(`a message in ${channel}`, () => told(channel) > 0);
+    await until(`a message in ${channel}`, () => countAlerts(channel) > 0);
   await t.demo.bot.catchUp();
   await t.allShown();
-  expect(['D0ADA', 'D0BOB', 'D0CAROL'].map(told)).toEqual([1, 1, 1]);
+  expect(['D0ADA', 'D0BOB', 'D0CAROL'].map(countAlerts)).toEqual([1, 1, 1]);
 });
 
-test('clocks that differ by ten minutes send nothing twice and nothing unsigned', async () => {
-  // The link was made by a clock that is ahead: it is valid for longer, and once.
+test('no order is sent twice or unsigned when clocks differ by ten minutes', async () => {
+  // A link from a bot whose clock is ahead is valid for longer, but only once.
   const behind = await ask(t.workspace, t.alice, '/domain renew tapas.rest');
   const address = await signLink(behind);
   await t.demo.moveTime(-10 * MINUTE_MS);
@@ -170,7 +170,7 @@ test('clocks that differ by ten minutes send nothing twice and nothing unsigned'
   await behind.ends('SUCCEEDED', 20_000);
   expect(chargesFor(t.service, 'tapas.rest')).toBe(1);
   expect(await people.open(address)).toMatchObject({ status: 410 });
-  // By a clock that is behind: it has expired, and says what to do.
+  // A link from a bot whose clock is behind has expired, and the page says what to do.
   const ahead = await ask(t.workspace, t.alice, '/domain renew soup.rest');
   const late = await signLink(ahead);
   await t.demo.moveTime(10 * MINUTE_MS);
@@ -181,7 +181,7 @@ test('clocks that differ by ten minutes send nothing twice and nothing unsigned'
   await ahead.ends('SUCCEEDED', 20_000);
 });
 
-test('a key of another host is marked, counts for nothing, and signs nothing', async () => {
+test('a passkey of another host is marked and can’t sign', async () => {
   const order = await ask(t.workspace, t.alice, '/domain renew sushi.rest');
   const address = await signLink(order, t.carol);
   const { fingerprint, publicKey, credential } = new Authenticator({

@@ -4,7 +4,7 @@ import { actUntilOpened, answerTo, DOMAINS, textOf, toldAfter, useTestDemo } fro
 import { closed } from '../support/people.ts';
 import { PUBLIC, signingPeople } from './signing-rig.ts';
 
-/* Nothing can be signed yet: no root is set, or the bot has no address where browsers support passkeys. */
+/* Signing isn't set up: no root is set, or the bot's address isn't one where browsers support passkeys. */
 
 const RULE =
   '- {rule_name: renewals are signed, tasks: [renew], names: ["*"], decision: approve, approvers: [U0BOB], signed: true}';
@@ -16,7 +16,7 @@ describe.each(Object.entries(CASES))('%s', (_what, address) => {
   const t = useTestDemo({ settings: { PUBLIC_URL: address, ADMINS: 'U0ADA,U0BOB', ...roots } });
   const people = signingPeople(t);
 
-  const shown = async () => {
+  const showPolicy = async () => {
     await answerTo(t.workspace, t.ada, '/domain policy');
     const message = t.ada.ephemerals().at(-1);
     if (message === undefined) throw new Error('no policy was shown');
@@ -24,26 +24,26 @@ describe.each(Object.entries(CASES))('%s', (_what, address) => {
   };
 
   test('a policy that needs signatures is refused at publishing', async () => {
-    const list = await shown();
+    const list = await showPolicy();
     const form = await actUntilOpened(t.workspace, t.ada, () => t.ada.click(list, 'policy_upload'));
     await toldAfter(t.workspace, t.ada, async () => closed(await t.ada.submit(form, { rules: RULE })));
-    await t.ada.click(await shown(), 'policy_publish');
+    await t.ada.click(await showPolicy(), 'policy_publish');
     await t.workspace.waitFor(
       () => t.ada.ephemerals().find((message) => textOf(message).includes('signing isn’t set up')),
       { what: 'the refusal' },
     );
     await t.demo.bot.catchUp();
-    expect(t.workspace.messages('D0BOB').map(textOf).join(), 'no order was created to confirm').not.toContain(
+    expect(t.workspace.messages('D0BOB').map(textOf).join(), 'no request to confirm').not.toContain(
       'renewals are signed',
     );
   });
 
-  test('keys can be added where browsers support passkeys, and count for nothing', async () => {
+  test('passkeys can be added only over https, and aren’t valid', async () => {
     if (address !== PUBLIC.origin) {
       await t.bob.command(DOMAINS, '/domain key');
       const keys = await t.workspace.waitFor(() => t.bob.ephemerals().at(-1), { what: 'the passkeys' });
-      const told = await people.told(t.bob, () => t.bob.click(keys, 'key_add'));
-      expect(told).toContain('Passkeys work only over `https`');
+      const reply = await people.told(t.bob, () => t.bob.click(keys, 'key_add'));
+      expect(reply).toContain('Passkeys work only over `https`');
       return;
     }
     const own = new Authenticator(PUBLIC);
@@ -51,9 +51,9 @@ describe.each(Object.entries(CASES))('%s', (_what, address) => {
       ...{ done: true, title: 'Added' },
       text: expect.stringContaining(own.fingerprint),
     });
-    const said = await people.keysOf(t.ada);
-    expect(said).toContain(own.fingerprint);
-    expect(said).toContain('the operator hasn’t set SIGNING_ROOTS');
-    expect(said).not.toContain('*valid*');
+    const list = await people.keysOf(t.ada);
+    expect(list).toContain(own.fingerprint);
+    expect(list).toContain('the operator hasn’t set SIGNING_ROOTS');
+    expect(list).not.toContain('*valid*');
   });
 });

@@ -3,26 +3,24 @@ import { z } from 'zod';
 import type { Authenticator, Misbehaviour } from '../support/authenticator.ts';
 import { buttonsOf, DOMAINS, type TestDemo, textOf, toldAfter } from '../support/demo.ts';
 
-/* People with software passkeys, who sign on the bot’s pages over HTTP as a browser would. */
+/* People with software passkeys, who sign on the bot’s pages over HTTP like a browser. */
 
-/** The bot's address for browsers, as configured. */
+/** The configured address of the bot for browsers. */
 export const PUBLIC = { id: 'localhost', origin: 'http://localhost:3999' };
 
 const options = z.object({ challenge: z.string() });
 const data = z.object({ action: z.enum(['get', 'create']), options });
-const said = z.object({
+const pageReply = z.object({
   done: z.boolean(),
   title: z.string(),
   text: z.string(),
   code: z.string().optional(),
 });
 
-/** The unique addresses in a message. */
 function addressesIn(text: string): readonly string[] {
   return [...new Set(text.match(/http:\/\/localhost:3999\/[\w/-]+/g))];
 }
 
-/** The address in a message. */
 export function addressIn(text: string): string {
   const [address] = addressesIn(text);
   if (address === undefined) throw new Error(`no address in: ${text}`);
@@ -32,7 +30,6 @@ export function addressIn(text: string): string {
 export function signingPeople(t: TestDemo) {
   const at = (address: string) => address.replace(PUBLIC.origin, t.botUrl);
 
-  /** Opens a page. */
   async function open(address: string) {
     const response = await fetch(at(address));
     const html = await response.text();
@@ -45,7 +42,7 @@ export function signingPeople(t: TestDemo) {
     };
   }
 
-  /** Sends what a browser would send. */
+  /** Sends a browser's request. */
   async function post(address: string, body: unknown, headers: Record<string, string> = {}) {
     const response = await fetch(at(address), {
       method: 'POST',
@@ -53,10 +50,10 @@ export function signingPeople(t: TestDemo) {
       body: typeof body === 'string' ? body : JSON.stringify(body),
     });
     const answer: unknown = await response.json();
-    return { status: response.status, ...said.partial().parse(answer) };
+    return { status: response.status, ...pageReply.partial().parse(answer) };
   }
 
-  /** Clicks the page’s button. */
+  /** Clicks the page’s button and sends the passkey’s response. */
   async function press(address: string, authenticator: Authenticator, otherwise: Misbehaviour = {}) {
     const page = await open(address);
     if (page.data === undefined || page.data === '') throw new Error(page.html);
@@ -69,7 +66,7 @@ export function signingPeople(t: TestDemo) {
     );
   }
 
-  /** The answer to a button of `/domain key`. */
+  /** Clicks a button of `/domain key`. @returns the reply */
   async function keyAnswer(person: Actor, action: string, value?: string): Promise<string> {
     const before = person.ephemerals().length;
     await person.command(DOMAINS, '/domain key');
@@ -87,7 +84,7 @@ export function signingPeople(t: TestDemo) {
     post,
     press,
     keyLink,
-    /** The answer to a person who clicks a button of a message. */
+    /** The reply to a person after an action. */
     told: (person: Actor, act: () => Promise<unknown>) => toldAfter(t.workspace, person, act),
     async enrol(person: Actor, authenticator: Authenticator) {
       return press(await keyLink(person, 'key_add'), authenticator);
@@ -96,7 +93,7 @@ export function signingPeople(t: TestDemo) {
       return press(await keyLink(by, 'key_vouch', forKey.fingerprint), own);
     },
     keyAnswer,
-    /** The addresses at which a passkey is retired, and revoked as compromised. */
+    /** The addresses of the pages that retire a passkey, and that revoke it as compromised. */
     async revokeLinks(by: Actor, key: Authenticator) {
       const [retired = '', compromised = ''] = addressesIn(
         await keyAnswer(by, 'key_revoke', key.fingerprint),

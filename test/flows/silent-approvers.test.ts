@@ -12,7 +12,7 @@ import {
 import { ask, orderAfter, type SeenOrder } from '../support/orders.ts';
 import { closed, giveReason } from '../support/people.ts';
 
-/* Silent approvers may approve, and are never mentioned, messaged or reminded. */
+/* Silent approvers can approve, but are never mentioned, messaged or reminded. */
 
 const t = useTestDemo({
   settings: { ADMINS: 'U0ADA,U0BOB', APPROVERS: 'U0BOB', SILENT_APPROVERS: 'U0CAROL' },
@@ -28,7 +28,7 @@ function expectSilence(order: SeenOrder): void {
   expect(t.workspace.messages('D0CAROL')).toEqual([]);
 }
 
-test('a silent approver approves, is named without a mention, and is listed by Details', async () => {
+test('a silent approver can approve, is named without a mention, and is listed in Details', async () => {
   const order = await ask(t.workspace, t.alice, '/domain renew catering.rest');
   expect(textOf(order.card)).toMatch(/Waiting for <@U0BOB>, until/);
   const details = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(order.card, 'order_look'));
@@ -40,7 +40,7 @@ test('a silent approver approves, is named without a mention, and is listed by D
   expectSilence(order);
 });
 
-test('copies, reminders and escalation reach only those who are called', async () => {
+test('copies, reminders and escalations aren’t sent to silent approvers', async () => {
   const order = await orderAfter(
     t.workspace,
     () => t.alice.command('D0ALICE', '/domain renew chef.rest'),
@@ -54,20 +54,20 @@ test('copies, reminders and escalation reach only those who are called', async (
   expectSilence(order);
 });
 
-const textOfHome = async (person: Actor) => {
+const openHome = async (person: Actor) => {
   await person.openHome();
   return t.workspace.waitFor(() => person.homeView(), { what: 'Home' });
 };
 
-/** Each requests an order, and does something that other people see. */
+/** Each requests an order and does something that other people see. */
 const SURFACES: Readonly<Record<string, (name: string) => Promise<SeenOrder>>> = {
-  'a card in a channel, denied': async (name) => {
+  'a denied card in a channel': async (name) => {
     const order = await ask(t.workspace, t.alice, `/domain renew ${name}`);
     await giveReason(t.workspace, t.carol, order.card, 'order_deny', 'Not now');
     await order.ends('DENIED');
     return order;
   },
-  'a question and its answer': async (name) => {
+  'a question about an order': async (name) => {
     const order = await ask(t.workspace, t.alice, `/domain renew ${name}`);
     const form = await actUntilOpened(t.workspace, t.carol, () => t.carol.click(order.card, 'order_ask'));
     closed(await t.carol.submit(form, { question: 'Why?' }));
@@ -76,13 +76,13 @@ const SURFACES: Readonly<Record<string, (name: string) => Promise<SeenOrder>>> =
     });
     return order;
   },
-  'Home of an approver and of the requester': async (name) => {
+  'the Home tabs of an approver and the requester': async (name) => {
     const order = await ask(t.workspace, t.alice, `/domain renew ${name}`);
     for (const person of [t.alice, t.bob])
-      expect(JSON.stringify(await textOfHome(person))).not.toContain(MENTION);
+      expect(JSON.stringify(await openHome(person))).not.toContain(MENTION);
     return order;
   },
-  'reminders and escalation of a mandate': async () => {
+  'reminders and the escalation of a mandate': async () => {
     await answerTo(t.workspace, t.alice, '/domain watch deli.rest');
     await answerTo(t.workspace, t.alice, '/domain mandates');
     const shown = t.alice.ephemerals().at(-1);
@@ -104,7 +104,7 @@ const SURFACES: Readonly<Record<string, (name: string) => Promise<SeenOrder>>> =
     await passDay();
     return order;
   },
-  'the card of an absent approver, whose stand-in is silent': async (name) => {
+  'a card while a silent approver is a stand-in': async (name) => {
     await answerTo(t.workspace, t.bob, '/domain away 2w <@U0CAROL>');
     const order = await ask(t.workspace, t.alice, `/domain renew ${name}`);
     await passDay();
@@ -112,7 +112,7 @@ const SURFACES: Readonly<Record<string, (name: string) => Promise<SeenOrder>>> =
     await t.demo.bot.catchUp();
     return order;
   },
-  'the card while a silent approver is absent': async (name) => {
+  'a card while a silent approver is away': async (name) => {
     await answerTo(t.workspace, t.carol, '/domain away 2w <@U0ADA>');
     const order = await ask(t.workspace, t.alice, `/domain renew ${name}`);
     await passDay();
@@ -124,7 +124,7 @@ const SURFACES: Readonly<Record<string, (name: string) => Promise<SeenOrder>>> =
 
 const inAYear = () => new Date(t.service.clock.registry() + 300 * 86_400_000).toISOString().slice(0, 10);
 
-/** Long enough for reminders and escalation. */
+/** Advances far enough for reminders and an escalation. */
 async function passDay(): Promise<void> {
   await t.demo.bot.catchUp();
   for (const hours of [5, 20]) {
@@ -134,7 +134,7 @@ async function passDay(): Promise<void> {
 }
 
 test.each(Object.entries(SURFACES).map(([what, act], index) => [what, act, `silent${index}.rest`] as const))(
-  '%s: nothing mentions or reaches a silent approver',
+  '%s: silent approvers aren’t mentioned or notified',
   async (_what, act, name) => {
     const order = await act(name);
     await t.demo.bot.catchUp();
@@ -142,11 +142,11 @@ test.each(Object.entries(SURFACES).map(([what, act], index) => [what, act, `sile
   },
 );
 
-test('one more silent approver waits for another admin; a rule has its own', async () => {
+test('adding a silent approver needs another admin’s confirmation', async () => {
   const view = await openForm(t.workspace, t.ada, '/domain settings');
-  const told = await toldAfter(t.workspace, t.ada, async () =>
+  const reply = await toldAfter(t.workspace, t.ada, async () =>
     closed(await t.ada.submit(view, { silent_approvers: ['U0CAROL', 'U0ADA'] })),
   );
-  expect(told).toContain('Waiting for another admin');
-  expect(told).toMatch(/Silent approvers: <@U0CAROL> → <@U0CAROL>, <@U0ADA>/);
+  expect(reply).toContain('Waiting for another admin');
+  expect(reply).toMatch(/Silent approvers: <@U0CAROL> → <@U0CAROL>, <@U0ADA>/);
 });

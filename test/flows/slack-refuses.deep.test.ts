@@ -13,7 +13,7 @@ import {
 import { approvedBy, ask, orderOf, SeenOrder } from '../support/orders.ts';
 import { slowAnswers } from '../support/rudeness.ts';
 
-/* Slack refuses the bot's messages: people still get an answer in time, and a working card. */
+/* When Slack refuses the bot's messages, people still get a reply in time, and a working card. */
 
 const ALICES_DM = 'D0ALICE';
 
@@ -24,10 +24,10 @@ afterEach(() => {
   t.workspace.conditions.answerDelayMs = undefined;
 });
 
-function lastTold(): Message {
-  const told = t.alice.ephemerals().at(-1);
-  if (told === undefined) throw new Error('no message');
-  return told;
+function lastMessage(): Message {
+  const message = t.alice.ephemerals().at(-1);
+  if (message === undefined) throw new Error('no message');
+  return message;
 }
 
 let names = 0;
@@ -43,8 +43,8 @@ const cardsOf = (order: SeenOrder, channel = DOMAINS) =>
     .messages(channel)
     .filter((message) => orderOf(message)?.id === order.id && message.thread_ts === undefined);
 
-/** The latest card of an order, when it shows the state. */
-const currentCard = (order: SeenOrder, state: string, channel = DOMAINS) =>
+/** Waits until the latest card of an order shows the state. */
+const waitForCard = (order: SeenOrder, state: string, channel = DOMAINS) =>
   t.workspace.waitFor(
     () => {
       const card = cardsOf(order, channel).at(-1);
@@ -53,10 +53,10 @@ const currentCard = (order: SeenOrder, state: string, channel = DOMAINS) =>
     { what: `a card of ${order.id} in ${channel} that shows ${state}` },
   );
 
-const WITHIN_MS = 3_000;
+const MAX_REPLY_MS = 3_000;
 const orderIdIn = (text: string) => /order `([a-z0-9]{12})`/.exec(text)?.[1] ?? '';
 
-/** Every way to an order up to its last step, each with another refusal of its card. */
+/** Ways to request an order, up to the last step, each with another failure of posting the card. */
 const WAYS = [
   [
     'a command',
@@ -76,7 +76,7 @@ const WAYS = [
     { kind: 'error', code: 'token_revoked' },
     async (name: string) => {
       await answerTo(t.workspace, t.alice, `/domain owner-change ${name}`);
-      const draft = lastTold();
+      const draft = lastMessage();
       const form = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
       return () => t.alice.submit(form, { name });
     },
@@ -94,17 +94,17 @@ const WAYS = [
 ] as const;
 
 test.each(WAYS)(
-  '%s is answered within 3 s if no card can be posted: the order is saved, and a second one names it',
+  '%s gets a reply within 3 s if no card can be posted: the order is saved, and its card follows',
   async (way, fault, prepare) => {
     const name = newName();
     const act = await prepare(name);
     await t.allShown();
     t.workspace.faults.set({ method: 'chat.postMessage', ...fault });
-    const asked = performance.now();
-    const told = await toldAfter(t.workspace, t.alice, act);
-    expect(performance.now() - asked).toBeLessThan(WITHIN_MS);
-    expect(told).toContain('Your order is saved');
-    const order = new SeenOrder(t.workspace, orderIdIn(told), DOMAINS);
+    const startedAt = performance.now();
+    const answer = await toldAfter(t.workspace, t.alice, act);
+    expect(performance.now() - startedAt).toBeLessThan(MAX_REPLY_MS);
+    expect(answer).toContain('Your order is saved');
+    const order = new SeenOrder(t.workspace, orderIdIn(answer), DOMAINS);
     if (way === 'a command') {
       const again = await answerTo(t.workspace, t.alice, `/domain renew ${name}`);
       expect(again).toContain(`An order for this is already open: \`${order.id}\``);
@@ -116,23 +116,23 @@ test.each(WAYS)(
   },
 );
 
-test('Slack responds after seconds: a command is answered within 3 s, and there is one card', async () => {
+test('a command gets a reply within 3 s and one card when Slack takes seconds to respond', async () => {
   const name = newName();
   t.workspace.conditions.answerDelayMs = slowAnswers();
-  const asked = performance.now();
+  const startedAt = performance.now();
   await t.alice.command(DOMAINS, `/domain renew ${name}`);
-  const seen = await t.workspace.waitFor(
+  const reply = await t.workspace.waitFor(
     () => {
       const card = t.workspace.messages(DOMAINS).find((message) => orderOf(message)?.names === name);
       return card ?? t.alice.ephemerals().find((message) => message.text.includes(name));
     },
-    { what: 'an answer' },
+    { what: 'a reply' },
   );
-  expect(performance.now() - asked).toBeLessThan(WITHIN_MS);
-  const card = orderOf(seen) === undefined ? undefined : seen;
-  const id = card === undefined ? orderIdIn(textOf(seen)) : (orderOf(card)?.id ?? '');
+  expect(performance.now() - startedAt).toBeLessThan(MAX_REPLY_MS);
+  const card = orderOf(reply) === undefined ? undefined : reply;
+  const id = card === undefined ? orderIdIn(textOf(reply)) : (orderOf(card)?.id ?? '');
   const order = new SeenOrder(t.workspace, id, DOMAINS);
-  await t.bob.click(await currentCard(order, 'PENDING'), 'order_approve');
+  await t.bob.click(await waitForCard(order, 'PENDING'), 'order_approve');
   await t.workspace.waitFor(
     () => (cardsOf(order).some((each) => orderOf(each)?.state === 'SUCCEEDED') ? true : undefined),
     { what: 'the card to show the outcome', timeoutMs: 20_000 },
@@ -140,7 +140,7 @@ test('Slack responds after seconds: a command is answered within 3 s, and there 
   expect(cardsOf(order)).toHaveLength(1);
 });
 
-test('a button on Home is answered within 3 s if no message can be posted', async () => {
+test('a click on Home gets a reply within 3 s if no message can be posted', async () => {
   const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);
   await t.bob.openHome();
   const home = await t.workspace.waitFor(
@@ -153,76 +153,76 @@ test('a button on Home is answered within 3 s if no message can be posted', asyn
   await t.alice.click(order.card, 'order_cancel');
   await order.ends('CANCELLED');
   t.workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code: 'fatal_error' });
-  const asked = performance.now();
+  const startedAt = performance.now();
   const shown = await actUntilOpened(t.workspace, t.bob, () =>
     t.bob.click(home, 'order_approve', { value: order.id }),
   );
-  expect(performance.now() - asked).toBeLessThan(WITHIN_MS);
+  expect(performance.now() - startedAt).toBeLessThan(MAX_REPLY_MS);
   expect(textOf(shown)).toContain('This can’t be approved, because the order was canceled.');
 });
 
-test('Slack accepts no message at all: the form itself says that the order is saved', async () => {
+test('a form shows that the order is saved if Slack accepts no message at all', async () => {
   const name = newName();
   const form = await openForm(t.workspace, t.alice, '/domain renew');
   t.workspace.faults.set({ method: '*', kind: 'error', code: 'token_revoked' });
-  const asked = performance.now();
+  const startedAt = performance.now();
   const result = await t.alice.submit(form, { names: name, period: '1' });
-  expect(performance.now() - asked).toBeLessThan(WITHIN_MS);
+  expect(performance.now() - startedAt).toBeLessThan(MAX_REPLY_MS);
   expect(result.outcome).toBe('updated');
   const shown = t.alice.openedViews().find(({ id }) => id === form.id);
-  const said = shown === undefined ? '' : textOf(shown);
-  expect(said).toContain('Your order is saved');
+  const formText = shown === undefined ? '' : textOf(shown);
+  expect(formText).toContain('Your order is saved');
   t.workspace.faults.clear();
   await t.demo.moveTime(11 * 60_000);
-  await currentCard(new SeenOrder(t.workspace, orderIdIn(said), DOMAINS), 'PENDING');
+  await waitForCard(new SeenOrder(t.workspace, orderIdIn(formText), DOMAINS), 'PENDING');
 });
 
-test('a card that Slack doesn’t let us edit is posted again, and the buttons of the old one link there', async () => {
+test('a card that can’t be edited is posted again, and the old card’s buttons link to it', async () => {
   const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);
   await t.allShown();
   const old = order.card;
   t.workspace.faults.set({ method: 'chat.update', kind: 'error', code: 'cant_update_message' });
   await t.bob.click(old, 'order_approve');
-  const card = await currentCard(order, 'SUCCEEDED');
+  const card = await waitForCard(order, 'SUCCEEDED');
   expect(card.ts).not.toBe(old.ts);
   await t.allShown();
-  const shown = cardsOf(order).length;
+  const cardCount = cardsOf(order).length;
 
-  const told = await toldAfter(t.workspace, t.bob, () => t.bob.click(old, 'order_approve'));
-  expect(told).toContain(`/p${card.ts.replace('.', '')}`);
-  expect(told).toContain(`/domain order ${order.id}`);
+  const answer = await toldAfter(t.workspace, t.bob, () => t.bob.click(old, 'order_approve'));
+  expect(answer).toContain(`/p${card.ts.replace('.', '')}`);
+  expect(answer).toContain(`/domain order ${order.id}`);
   await t.allShown();
-  expect(cardsOf(order), 'no further card').toHaveLength(shown);
+  expect(cardsOf(order), 'cards after the click').toHaveLength(cardCount);
 });
 
 test.each([
   ['is archived', { is_archived: true }],
   ['has removed the bot', { members: ['U0ALICE', 'U0BOB'] }],
-])('the channel of a pending card %s: the requester gets a working card', async (_what, changes) => {
+])('the requester gets a working card when the channel of a pending card %s', async (_what, changes) => {
   const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);
   await t.allShown();
   const { members } = t.workspace.channel(DOMAINS);
   t.workspace.changeChannel(DOMAINS, changes);
   await t.bob.click(order.card, 'order_approve');
-  const card = await currentCard(order, 'SUCCEEDED', ALICES_DM);
+  const card = await waitForCard(order, 'SUCCEEDED', ALICES_DM);
   await t.allShown();
   expect(t.workspace.channel(ALICES_DM).thread(card.ts).map(orderOf)).toMatchObject([{ state: 'SUCCEEDED' }]);
   expect(order.state, 'the old card').toBe('PENDING');
   t.workspace.changeChannel(DOMAINS, { members, is_archived: false });
 });
 
-test('the edit window of a pending card has closed: it is posted again in its place', async () => {
+test('a pending card whose edit window has closed is posted again', async () => {
   const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);
   await t.allShown();
   t.workspace.conditions.editWindowMs = 0;
   await t.bob.click(order.card, 'order_approve');
-  const card = await currentCard(order, 'SUCCEEDED');
+  const card = await waitForCard(order, 'SUCCEEDED');
   expect(card.ts).not.toBe(order.card.ts);
   expect(order.state, 'the old card').toBe('PENDING');
-  expect(cardsOf(order).length, 'one card for each step that people act on').toBeLessThanOrEqual(3);
+  expect(cardsOf(order).length, 'at most one card per step').toBeLessThanOrEqual(3);
 });
 
-test('a card that Slack accepts only as text has the command that shows it with its buttons', async () => {
+test('a card that Slack accepts only as text names the command that shows its buttons', async () => {
   await t.allShown();
   t.workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code: 'invalid_blocks', times: 2 });
   const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);
@@ -235,10 +235,10 @@ test('a card that Slack accepts only as text has the command that shows it with 
   expect(buttonsOf(shown)).toEqual(expect.arrayContaining(['order_approve', 'order_deny', 'order_look']));
   await t.bob.click(shown, 'order_approve');
   await order.ends('SUCCEEDED');
-  expect(cardsOf(order), 'no other card').toHaveLength(1);
+  expect(cardsOf(order), 'cards').toHaveLength(1);
 });
 
-test('an update that is too long as blocks is text within the limit of an update', async () => {
+test('an update that is too long as blocks is sent as text', async () => {
   const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);
   await t.allShown();
   t.workspace.faults.set({ method: 'chat.update', kind: 'error', code: 'msg_too_long', times: 2 });

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { answerTo, DOMAINS, link, toldAfter, until, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask, requestsOf } from '../support/orders.ts';
 
-/* The same story with Slack's deliveries over a socket that the bot opened. */
+/* Socket Mode: Slack's deliveries arrive over a socket that the bot opens. */
 
 const t = useTestDemo({ socketMode: true, linked: [] });
 
@@ -15,19 +15,19 @@ const get = async (path: string) => {
 
 const isReady = async () => t.workspace.socket.connections > 0 && (await get('/readyz')).status === 200;
 
-async function renewed(name: string): Promise<void> {
+async function renew(name: string): Promise<void> {
   const order = await approvedBy(t.bob, ask(t.workspace, t.alice, `/domain renew ${name}`));
   await order.ends('SUCCEEDED');
   expect(requestsOf(t.service, order)).toHaveLength(1);
 }
 
-test('link, ask, approve, result', async () => {
+test('a renewal works from linking to the result', async () => {
   await link(t.workspace, t.alice);
-  await renewed('cafe.rest');
+  await renew('cafe.rest');
   expect(new Set(t.workspace.deliveries.map(({ transport }) => transport))).toEqual(new Set(['socket']));
 });
 
-test('the HTTP server responds to health checks, and accepts no deliveries', async () => {
+test('the HTTP server responds to health checks but accepts no deliveries', async () => {
   expect(await get('/healthz')).toMatchObject({ status: 200 });
   expect(await get('/readyz')).toMatchObject({ status: 200 });
   expect((await get('/metrics')).text).toMatch(/^domain_steward_orders\{state="SUCCEEDED"\} 1$/m);
@@ -35,10 +35,10 @@ test('the HTTP server responds to health checks, and accepts no deliveries', asy
   expect(response.ok).toBe(false);
 });
 
-test('Slack’s events about people and groups come the same way', async () => {
+test('Slack’s events about people and groups arrive over the socket', async () => {
   const order = await ask(t.workspace, t.alice, '/domain renew diner.rest');
   await t.carol.openHome();
-  await t.workspace.waitFor(() => t.carol.homeView(), { what: 'the Home tab, for which the group was read' });
+  await t.workspace.waitFor(() => t.carol.homeView(), { what: 'the Home tab, which caches the group' });
   await t.workspace.setUsergroup('S0APPROVERS', []);
   const refused = toldAfter(t.workspace, t.carol, () => t.carol.click(order.card, 'order_approve'));
   expect(await refused).toContain('Only approvers can approve orders.');
@@ -49,15 +49,16 @@ test('Slack’s events about people and groups come the same way', async () => {
   await link(t.workspace, t.alice);
 });
 
-test('Slack asks to reconnect: the bot does, and the story continues', async () => {
-  const opened = () => t.workspace.calls.filter(({ method }) => method === 'apps.connections.open').length;
-  const before = opened();
+test('the bot reconnects when Slack asks it to', async () => {
+  const countOpened = () =>
+    t.workspace.calls.filter(({ method }) => method === 'apps.connections.open').length;
+  const before = countOpened();
   t.workspace.socket.askToReconnect();
-  await until('a new connection of the bot', async () => opened() > before && (await isReady()));
-  await renewed('bar.rest');
+  await until('a new connection of the bot', async () => countOpened() > before && (await isReady()));
+  await renew('bar.rest');
 });
 
-test('the connection breaks: not ready until there is another one', async () => {
+test('the bot isn’t ready between a lost connection and the next one', async () => {
   t.workspace.faults.set({
     method: 'apps.connections.open',
     kind: 'error',
@@ -65,27 +66,27 @@ test('the connection breaks: not ready until there is another one', async () => 
     times: 2,
   });
   t.workspace.socket.disconnect();
-  await until('the bot says that it is not ready', async () => {
+  await until('the bot isn’t ready', async () => {
     const { status, text } = await get('/readyz');
     return status === 503 && text.includes('"slack"');
   });
   await until('the bot is ready again', isReady);
-  await renewed('deli.rest');
+  await renew('deli.rest');
 });
 
-test('Slack is down for a while: the bot stays up, and connects as soon as it can', async () => {
+test('the bot stays up during an outage of Slack and reconnects afterwards', async () => {
   t.workspace.faults.set({ method: 'apps.connections.open', kind: 'http_500', times: 1 });
   t.workspace.faults.set({ method: 'apps.connections.open', kind: 'lost_answer', times: 1 });
   t.workspace.socket.disconnect();
   await until('the connection is gone', () => t.workspace.socket.connections === 0);
   await until('the bot is connected again', () => t.workspace.socket.connections > 0, 15_000);
-  await until('the bot says so', isReady, 15_000);
-  await renewed('soup.rest');
+  await until('the bot is ready', isReady, 15_000);
+  await renew('soup.rest');
 });
 
-test('a broken delivery does no harm', async () => {
+test('the bot keeps working after a malformed delivery', async () => {
   const [some] = t.workspace.deliveries;
-  if (some === undefined) throw new Error('nothing was delivered');
+  if (some === undefined) throw new Error('no delivery');
   void t.workspace.redeliver({
     ...some,
     type: 'interactive',
@@ -95,15 +96,15 @@ test('a broken delivery does no harm', async () => {
   expect(await answerTo(t.workspace, t.alice, '/domain whoami')).toContain('alice in context 4');
 });
 
-describe('a bot that stops', () => {
-  const stopping = useTestDemo({ socketMode: true });
+describe('a stopping bot', () => {
+  const demoToStop = useTestDemo({ socketMode: true });
 
   test('acknowledges running deliveries over its socket', async () => {
-    const { workspace, bob, demo } = stopping;
+    const { workspace, bob, demo } = demoToStop;
     workspace.faults.set({ method: 'users.info', kind: 'slow', delayMs: 800, times: 1 });
-    const asks = called('users.info');
+    const userLookup = waitForCall('users.info');
     const command = bob.command(DOMAINS, '/domain watch stopping.rest');
-    await asks;
+    await userLookup;
     await demo.bot.stop();
     expect((await command).acked).toBe(true);
   });
@@ -112,13 +113,13 @@ describe('a bot that stops', () => {
 const call = z.object({ request: z.object({ path: z.string() }) });
 
 /** Resolves when the bot calls a method of Slack's API. */
-function called(method: string): Promise<void> {
+function waitForCall(method: string): Promise<void> {
   return new Promise((resolve) => {
-    const look = (message: unknown) => {
+    const onRequest = (message: unknown) => {
       if (!call.parse(message).request.path.endsWith(method)) return;
-      diagnostics.unsubscribe('undici:request:create', look);
+      diagnostics.unsubscribe('undici:request:create', onRequest);
       resolve();
     };
-    diagnostics.subscribe('undici:request:create', look);
+    diagnostics.subscribe('undici:request:create', onRequest);
   });
 }

@@ -12,7 +12,7 @@ const inDays = (days: number) => new Date(NOW.getTime() + days * 86_400_000).toI
 const monthOf = (day: string) =>
   new Date(day).toLocaleDateString('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' });
 
-it('a year and a month are shown with upcoming costs, and exported as a file', async () => {
+it('the spending of a year or month is shown with upcoming costs, and exported as a file', async () => {
   const price = { zone: 'rest', period: 1, validFrom: '2020-01-01', source: 'Contract 7' } as const;
   await t.demo.bot.prices.save(
     diffPrices([], [{ ...price, task: 'renew', amount: { currency: 'EUR', minor: 1_850 } }]),
@@ -39,7 +39,7 @@ it('a year and a month are shown with upcoming costs, and exported as a file', a
   expect(JSON.stringify(shown.blocks)).toContain('data_visualization');
   await toldAfter(t.workspace, t.alice, () => t.alice.click(shown, 'spend_export'));
   const file = t.workspace.messages('D0ALICE').findLast(({ files }) => files !== undefined)?.files?.[0];
-  if (file === undefined) throw new Error('no file came');
+  if (file === undefined) throw new Error('no file was sent');
   const csv = await (await fetch(new URL(file.url_private_download, t.workspace.url))).text();
   const lines = csv.split('\r\n');
   expect(lines.slice(0, 6)).toEqual([
@@ -53,7 +53,7 @@ it('a year and a month are shown with upcoming costs, and exported as a file', a
   expect(lines).toContain(`ahead,${inDays(100).slice(0, 7)},1,0,18.50,EUR`);
 });
 
-it('counts private orders for everyone, and shows their details only to people who may see them', async () => {
+it('private orders are in everyone’s totals, but shown only to people who can see them', async () => {
   const order = await ask(t.workspace, t.alice, '/domain renew bar.rest', 'D0ALICE');
   const copy = await t.workspace.waitFor(
     () => t.workspace.messages('D0BOB').find((message) => textOf(message).includes(order.id)),
@@ -62,28 +62,28 @@ it('counts private orders for everyone, and shows their details only to people w
   await t.bob.click(copy, 'order_approve');
   await order.ends('SUCCEEDED');
   await t.demo.bot.catchUp();
-  const told = (person: Actor) => answerTo(t.workspace, person, `/domain spend ${MONTH}`);
+  const showSpend = (person: Actor) => answerTo(t.workspace, person, `/domain spend ${MONTH}`);
   for (const person of [t.alice, t.bob, t.ada]) {
-    const text = await told(person);
+    const text = await showSpend(person);
     expect(text).toContain('about €55.50 in November 2026, for 2 names.');
     expect(text).toMatch(/By zone\n\.rest\nabout €55\.50\n2\n/);
     expect(text).not.toContain('private orders');
   }
-  const text = await told(t.carol);
-  expect(text, 'the sums are the team’s').toContain('about €55.50 in November 2026, for 2 names.');
+  const text = await showSpend(t.carol);
+  expect(text, 'the team’s total').toContain('about €55.50 in November 2026, for 2 names.');
   expect(text).toMatch(/By zone\nprivate orders\nabout €18\.50\n1\nBy zone\n\.rest\nabout €37\.00\n1/);
   expect(text).toMatch(/By person\nprivate orders\nabout €18\.50\n1/);
 
   const shown = t.carol.ephemerals().at(-1);
-  if (shown === undefined) throw new Error('nothing was shown');
+  if (shown === undefined) throw new Error('no spend report was shown');
   await toldAfter(t.workspace, t.carol, () => t.carol.click(shown, 'spend_export'));
   const file = t.workspace.messages('D0CAROL').findLast(({ files }) => files !== undefined)?.files?.[0];
-  if (file === undefined) throw new Error('no file came');
+  if (file === undefined) throw new Error('no file was sent');
   const csv = await (await fetch(new URL(file.url_private_download, t.workspace.url))).text();
   expect(csv).toContain('person,private orders,1,0,18.50,EUR\r\nperson,Alice (U0ALICE),1,0,37.00,EUR');
 });
 
-it('lists paid names without a use, and never calls names without lookups unused', async () => {
+it('paid names without a website or mail are listed, but not names whose lookups failed', async () => {
   const { sandbox } = t.demo.dns;
   if (sandbox === undefined) throw new Error('the demo has no DNS');
   await answerTo(t.workspace, t.alice, '/domain unwatch later.rest');

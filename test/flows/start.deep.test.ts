@@ -7,7 +7,7 @@ import { startChild } from '../support/child.ts';
 import { answerTo, DOMAINS, link } from '../support/demo.ts';
 import { MAIN, type Surroundings, startSurroundings } from '../support/harness.ts';
 
-/* An operator's first steps: `npm start` with valid and invalid settings. */
+/* `npm start` with valid and invalid settings. */
 
 const MAX_WAIT_MS = 120_000;
 
@@ -17,16 +17,16 @@ beforeAll(async () => {
 }, MAX_WAIT_MS);
 afterAll(() => s.stop());
 
-/** Starts with these settings and waits for the expected failure. */
-async function failsToStart(settings: Readonly<Record<string, string | undefined>>): Promise<string> {
+/** Starts with these settings and expects exit code 1. @returns the output */
+async function failToStart(settings: Readonly<Record<string, string | undefined>>): Promise<string> {
   const child = startChild(await bundled(MAIN), { env: settings, cwd: s.folder });
   const end = await child.ended;
   expect(end, child.output()).toBe(1);
   return child.output();
 }
 
-describe('invalid settings stop the start with exit code 1', () => {
-  test.concurrent('every problem is in one message, without any value that may be a secret', {
+describe('the bot exits with code 1', () => {
+  test.concurrent('and lists all invalid settings at once, without secret values', {
     timeout: MAX_WAIT_MS,
   }, async () => {
     const secrets = {
@@ -35,7 +35,7 @@ describe('invalid settings stop the start with exit code 1', () => {
       CREDENTIALS_KEYS: 'first:bm90LTMyLWJ5dGVz',
       DATABASE_URL: 'mysql://steward:hunter2@localhost/steward',
     };
-    const said = await failsToStart({
+    const output = await failToStart({
       ...s.settings,
       ...secrets,
       PORT: 'http',
@@ -52,13 +52,13 @@ describe('invalid settings stop the start with exit code 1', () => {
       'APPROVAL_TTL',
       'REMINDER_TIMEZONE',
     ]) {
-      expect(said).toMatch(new RegExp(`^  ${name} .*\\(example: .+\\)$`, 'm'));
+      expect(output).toMatch(new RegExp(`^  ${name} .*\\(example: .+\\)$`, 'm'));
     }
-    expect(said).not.toMatch(/\n\s+at /);
-    for (const value of [...Object.values(secrets), 'hunter2']) expect(said).not.toContain(value);
+    expect(output).not.toMatch(/\n\s+at /);
+    for (const value of [...Object.values(secrets), 'hunter2']) expect(output).not.toContain(value);
   });
 
-  test.concurrent('a port in use', { timeout: MAX_WAIT_MS }, async () => {
+  test.concurrent('if its port is in use', { timeout: MAX_WAIT_MS }, async () => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, resolve));
     onTestFinished(async () => {
@@ -66,33 +66,33 @@ describe('invalid settings stop the start with exit code 1', () => {
     });
     const address = other.address();
     const port = typeof address === 'object' && address !== null ? String(address.port) : '';
-    expect(await failsToStart({ ...s.settings, PORT: port })).toMatch(new RegExp(`PORT ${port}.*EADDRINUSE`));
+    expect(await failToStart({ ...s.settings, PORT: port })).toMatch(new RegExp(`PORT ${port}.*EADDRINUSE`));
   });
 
-  test.concurrent('a bot token that Slack refuses', { timeout: MAX_WAIT_MS }, async () => {
+  test.concurrent('if Slack refuses the bot token', { timeout: MAX_WAIT_MS }, async () => {
     const token = 'xoxb-of-another-app';
-    const said = await failsToStart({ ...s.settings, SLACK_BOT_TOKEN: token });
-    expect(said).toMatch(/Slack refuses SLACK_BOT_TOKEN \(invalid_auth\)/);
-    expect(said).not.toContain(token);
+    const output = await failToStart({ ...s.settings, SLACK_BOT_TOKEN: token });
+    expect(output).toMatch(/Slack refuses SLACK_BOT_TOKEN \(invalid_auth\)/);
+    expect(output).not.toContain(token);
   });
 
-  test.concurrent('an app token that Slack refuses', { timeout: MAX_WAIT_MS }, async () => {
+  test.concurrent('if Slack refuses the app token', { timeout: MAX_WAIT_MS }, async () => {
     const token = 'xapp-of-another-app';
-    const said = await failsToStart({ ...s.settings, SLACK_APP_TOKEN: token });
-    expect(said).toMatch(/Slack refuses SLACK_APP_TOKEN \(invalid_auth\)/);
-    expect(said).not.toContain(token);
+    const output = await failToStart({ ...s.settings, SLACK_APP_TOKEN: token });
+    expect(output).toMatch(/Slack refuses SLACK_APP_TOKEN \(invalid_auth\)/);
+    expect(output).not.toContain(token);
   });
 });
 
 test(
-  'settings are read from a .env file, and without an address a database is created; both survive a restart, and belong to one bot',
+  'a bot without DATABASE_URL creates a database, keeps it over a restart and doesn’t share it',
   async () => {
     const { DATABASE_URL: _none, ...settings } = s.settings;
     const lines = Object.entries(settings).map(([name, value]) => `${name}="${value}"`);
     await writeFile(join(s.folder, '.env'), lines.join('\n'));
     onTestFinished(async () => {
       await rm(join(s.folder, '.env'));
-      // If run by root, the data is elsewhere.
+      // If run by root, the data is in another place.
       await rm(await realpath(join(s.folder, 'data', 'postgres')), { recursive: true, force: true });
     });
     const fromFile = Object.fromEntries(Object.keys(s.settings).map((name) => [name, undefined]));
@@ -104,13 +104,13 @@ test(
     expect(await (await fetch(`${first.url}/metrics`)).text()).toContain('domain_steward_orders');
     await link(s.workspace, alice);
 
-    const refused = await failsToStart(fromFile);
+    const refused = await failToStart(fromFile);
     expect(refused).toMatch(new RegExp(`^.*in use by process ${first.child.pid}.*DATABASE_URL\\n$`));
     expect((await fetch(`${first.url}/readyz`)).status).toBe(200);
 
     process.kill(first.child.pid, 'SIGTERM');
     expect(await first.child.ended, first.child.output()).toBe(0);
-    // The log is JSON lines and nothing else.
+    // The log has only JSON lines.
     for (const line of first.child.output().trim().split('\n'))
       expect(() => JSON.parse(line), line).not.toThrow();
     expect(first.child.output()).not.toContain('alice-sandbox-password');
@@ -124,23 +124,23 @@ test(
 );
 
 test(
-  'stopped during its start, it exits with 0',
+  'a bot that is stopped during its start exits with 0',
   async () => {
     // Slack is down, so the start never finishes.
     s.workspace.faults.set({ method: 'auth.test', kind: 'http_500' });
     onTestFinished(() => s.workspace.faults.clear());
     const child = startChild(await bundled(MAIN), { env: s.settings, cwd: s.folder });
     await child.line(/waiting for Slack/);
-    const toldAt = Date.now();
+    const stoppedAt = Date.now();
     process.kill(child.pid, 'SIGTERM');
     expect(await child.ended, child.output()).toBe(0);
-    expect(Date.now() - toldAt, 'ms until it ended').toBeLessThan(10_000);
+    expect(Date.now() - stoppedAt, 'ms until exit').toBeLessThan(10_000);
   },
   MAX_WAIT_MS,
 );
 
 test(
-  'in Socket Mode it survives a delivery that crashes its library',
+  'a bot in Socket Mode survives a delivery that crashes Slack’s library',
   async () => {
     const { SLACK_SIGNING_SECRET: _unused, ...settings } = s.settings;
     const bot = await s.start(MAIN, {
@@ -151,7 +151,7 @@ test(
     const alice = s.workspace.as('U0ALICE');
     await alice.command(DOMAINS, '/domain help');
     const delivery = s.workspace.deliveries.at(-1);
-    if (delivery?.transport !== 'socket') throw new Error('the command did not go through the socket');
+    if (delivery?.transport !== 'socket') throw new Error('the command was not delivered over the socket');
     void s.workspace.redeliver({ ...delivery, type: 'events_api', payload: { type: 'event_callback' } });
     await bot.child.line(/unhandled rejection/);
     expect((await alice.command(DOMAINS, '/domain help')).acked).toBe(true);

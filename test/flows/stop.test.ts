@@ -3,7 +3,7 @@ import { answerTo, buttonsOf, DOMAINS, textOf, toldAfter, until, useTestDemo } f
 import { approvedBy, ask, chargesFor, orderOf, requestsOf, type SeenOrder } from '../support/orders.ts';
 import { auditLog, clickAs } from '../support/people.ts';
 
-/* An approved order that waits for a busy service can be stopped. */
+/* An approved order that is retried because the service is busy can be stopped. */
 
 const HOUR_MS = 60 * 60_000;
 
@@ -11,8 +11,7 @@ const t = useTestDemo();
 
 afterEach(() => t.service.faults.clear());
 
-/** Waits until the card offers to stop the order. */
-const offersStop = (order: SeenOrder) =>
+const waitForStopButton = (order: SeenOrder) =>
   t.workspace.waitFor(
     () =>
       buttonsOf(order.card).includes('order_stop') && textOf(order.card).includes('next attempt')
@@ -21,11 +20,11 @@ const offersStop = (order: SeenOrder) =>
     { what: 'Stop on the card' },
   );
 
-test('its card says until when it waits, and Stop cancels it: no further requests', async () => {
+test('the card shows the next attempt, and Stop cancels the order without further requests', async () => {
   t.service.faults.set({ kind: 'status_429', retryAfter: 600, match: { name: 'cafe.rest' } });
   const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew cafe.rest 2'));
   await order.becomes('APPROVED');
-  const card = await offersStop(order);
+  const card = await waitForStopButton(order);
   expect(textOf(card)).toMatch(/Waiting to retry.*next attempt .*The service is busy\./s);
   expect(await toldAfter(t.workspace, t.ada, () => t.ada.click(card, 'order_stop'))).toMatch(
     /Only the requester or an approver can stop this/,
@@ -58,10 +57,10 @@ test('its card says until when it waits, and Stop cancels it: no further request
   expect(chargesFor(t.service, 'cafe.rest')).toBe(1);
 });
 
-test('of several names the sent one stays done, and the waiting one is stopped', async () => {
+test('Stop on an order for several names keeps the done one and stops the pending one', async () => {
   t.service.faults.set({ kind: 'status_429', retryAfter: 600, match: { name: 'deli.rest' } });
   const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew bar.rest deli.rest'));
-  const card = await offersStop(order);
+  const card = await waitForStopButton(order);
   await t.bob.click(card, 'order_stop');
   const reply = await order.ends('FAILED');
   expect(textOf(reply)).toMatch(
@@ -69,7 +68,7 @@ test('of several names the sent one stays done, and the waiting one is stopped',
   );
   await t.demo.moveTime(HOUR_MS);
   await t.allShown();
-  await until('nothing is under way', () => requestsOf(t.service, order).length === 2);
+  await until('both requests', () => requestsOf(t.service, order).length === 2);
   expect([chargesFor(t.service, 'bar.rest'), chargesFor(t.service, 'deli.rest')]).toEqual([1, 0]);
   expect(t.workspace.messages(DOMAINS).filter((message) => orderOf(message)?.id === order.id)).toHaveLength(
     2,

@@ -19,7 +19,7 @@ import {
 import { approvedBy, ask, orderAfter, orderOf, requestsOf, type SeenOrder } from '../support/orders.ts';
 import { DELEGATION } from '../support/people.ts';
 
-/* The main job from the command to the result in the thread: one person makes a request, another one approves. */
+/* The main tasks, from the command to the result in the thread: one person requests, another one approves. */
 
 const t = useTestDemo({ linked: [] });
 
@@ -30,10 +30,10 @@ const DELEGATION_ON_THE_WIRE = {
   nameServers: SANDBOX_NAMESERVERS.map((name) => ({ name })),
 };
 
-test('without a linked account a person learns so at the command', async () => {
-  const told = await answerTo(t.workspace, t.alice, '/domain renew cafe.rest 2');
-  expect(told).toContain('/domain link');
-  expect(t.workspace.messages(DOMAINS), 'a card was posted all the same').toEqual([]);
+test('a person without a linked account is told how to link one', async () => {
+  const answer = await answerTo(t.workspace, t.alice, '/domain renew cafe.rest 2');
+  expect(answer).toContain('/domain link');
+  expect(t.workspace.messages(DOMAINS), 'cards').toEqual([]);
 });
 
 test('an account is linked once the service accepts it, and shown without its password', async () => {
@@ -43,11 +43,11 @@ test('an account is linked once the service accepts it, and shown without its pa
   expect(wrong).toMatchObject({ outcome: 'errors', sent: true, errors: { password: expect.any(String) } });
   expect(await answerTo(t.workspace, t.alice, '/domain whoami')).toContain('/domain link');
 
-  const told = await toldAfter(t.workspace, t.alice, () =>
+  const answer = await toldAfter(t.workspace, t.alice, () =>
     t.alice.submit(view, { user, context: '4', password }),
   );
-  expect(told).toMatch(/alice in context 4.*LIVE/s);
-  expect(t.alice.openedViews(), 'the form stayed open').toEqual([]);
+  expect(answer).toMatch(/alice in context 4.*LIVE/s);
+  expect(t.alice.openedViews(), 'open forms').toEqual([]);
   const logins = t.service.requestsFor({ task: 'session.create' });
   expect(logins.map(({ status, body }) => [status, body])).toMatchObject([
     [expect.any(Number), { user, context: 4 }],
@@ -59,7 +59,7 @@ test('an account is linked once the service accepts it, and shown without its pa
 describe('renewing cafe.rest for two years', () => {
   let order: SeenOrder;
 
-  test('posts a card with everything that the click does', async () => {
+  test('posts a card with everything that will be done', async () => {
     order = await ask(t.workspace, t.alice, '/domain renew cafe.rest 2 -- client paid');
     expect(orderOf(order.card)).toEqual({
       id: order.id,
@@ -68,7 +68,7 @@ describe('renewing cafe.rest for two years', () => {
       state: 'PENDING',
     });
     const card = textOf(order.card);
-    for (const said of [
+    for (const part of [
       'Renew cafe.rest for 2 years',
       'Waiting for',
       '<@U0ALICE>',
@@ -77,7 +77,7 @@ describe('renewing cafe.rest for two years', () => {
       'This costs money',
       order.id,
     ]) {
-      expect(card, 'the card').toContain(said);
+      expect(card, 'the card').toContain(part);
     }
     expect(buttonsOf(order.card)).toEqual([
       'order_approve',
@@ -91,18 +91,18 @@ describe('renewing cafe.rest for two years', () => {
   });
 
   test.each([
-    ['Alice herself', 'U0ALICE', /someone else|An approver/i],
-    ['Dave of another workspace', 'U0DAVE', /members of this workspace/],
-    ['Ada, who is no approver', 'U0ADA', /approvers/i],
-  ])('a click by %s changes nothing and gets the reason', async (_who, userId, why) => {
+    ['the requester', 'U0ALICE', /someone else|An approver/i],
+    ['a person from another workspace', 'U0DAVE', /members of this workspace/],
+    ['a person who isn’t an approver', 'U0ADA', /approvers/i],
+  ])('refuses a click by %s with a reason', async (_who, userId, why) => {
     const person = t.workspace.as(userId);
-    const told = await toldAfter(t.workspace, person, () => person.click(order.card, 'order_approve'));
-    expect(told).toMatch(why);
+    const answer = await toldAfter(t.workspace, person, () => person.click(order.card, 'order_approve'));
+    expect(answer).toMatch(why);
     expect(order.state).toBe('PENDING');
     expect(requestsOf(t.service, order)).toEqual([]);
   });
 
-  test('Bob’s click sends exactly one request, with the credentials of Alice', async () => {
+  test('sends exactly one request, with Alice’s credentials, when Bob approves', async () => {
     await t.bob.click(order.card, 'order_approve');
     const reply = await order.ends('SUCCEEDED');
 
@@ -127,32 +127,32 @@ describe('renewing cafe.rest for two years', () => {
     ]);
 
     expect(reply.thread_ts).toBe(order.card.ts);
-    const said = textOf(reply);
-    expect(said).toContain(requests[0]?.answerCode ?? 'no code');
-    expect(said).toMatch(/`\d{8}-sandbox1-\d+`/);
-    expect(said).toContain('<@U0ALICE>');
+    const result = textOf(reply);
+    expect(result).toContain(requests[0]?.answerCode ?? 'no code');
+    expect(result).toMatch(/`\d{8}-sandbox1-\d+`/);
+    expect(result).toContain('<@U0ALICE>');
     expect(orderOf(reply)).toEqual({ id: order.id, task: 'renew', names: 'cafe.rest', state: 'SUCCEEDED' });
-    expect(buttonsOf(order.card), 'a finished card').toEqual(['order_look', 'order_receipt']);
+    expect(buttonsOf(order.card), 'buttons of the finished card').toEqual(['order_look', 'order_receipt']);
   });
 
-  test('its history names everyone involved', async () => {
-    const told = await answerTo(t.workspace, t.alice, `/domain order ${order.id}`);
-    expect(told).toMatch(/requested by <@U0ALICE>.*approved by <@U0BOB>.*request sent.*result: done/s);
+  test('has a history that names everyone involved', async () => {
+    const answer = await answerTo(t.workspace, t.alice, `/domain order ${order.id}`);
+    expect(answer).toMatch(/requested by <@U0ALICE>.*approved by <@U0BOB>.*request sent.*result: done/s);
     expect(await answerTo(t.workspace, t.alice, '/domain orders cafe.rest')).toContain(order.id);
   });
 });
 
-test('the request is sent within 200 ms of the click', async () => {
+test('the request is sent within a second of the click', async () => {
   const order = await ask(t.workspace, t.alice, '/domain renew bar.rest');
   const clicked = Date.now();
   await t.bob.click(order.card, 'order_approve');
   await order.ends('SUCCEEDED');
   const sent = requestsOf(t.service, order)[0]?.at ?? Number.POSITIVE_INFINITY;
-  // The promise is for an idle machine; tests share theirs.
+  // On an idle machine it takes less than 200 ms; tests share theirs.
   expect(sent - clicked, 'ms from the click to the request').toBeLessThan(1_000);
 });
 
-test('create: problems are shown at the fields, then the order proceeds', async () => {
+test('create: errors are shown at their fields, and the corrected form makes an order', async () => {
   const view = await openForm(t.workspace, t.alice, '/domain create brasserie.rest');
   const wrong = await t.alice.submit(view, { ...DELEGATION, nameServers: 'ns1.dns.example' });
   expect(wrong).toMatchObject({
@@ -191,7 +191,7 @@ test('transfer: only the service gets the auth code', async () => {
     'people’s messages': JSON.stringify(t.alice.ephemerals().concat(t.bob.ephemerals())),
     'the calls to Slack': JSON.stringify(t.workspace.calls),
     'the log': t.logged(),
-    'the database while it waited': waiting,
+    'the database while the order was pending': waiting,
     'the database at the end': await t.dump(),
   };
   for (const [place, text] of Object.entries(places)) {
@@ -204,11 +204,11 @@ test('transfer: only the service gets the auth code', async () => {
     ).toBe(false);
   }
   const sealed = (dump: string) => dump.split('\n').find((row) => row.includes(`"id": "${order.id}"`));
-  expect(sealed(waiting), 'the sealed auth code of a waiting order').toMatch(/"sealed_input": "\\\\x/);
-  expect(sealed(await t.dump()), 'it is wiped at the end').toContain('"sealed_input": null');
+  expect(sealed(waiting), 'the sealed auth code of a pending order').toMatch(/"sealed_input": "\\\\x/);
+  expect(sealed(await t.dump()), 'the wiped auth code').toContain('"sealed_input": null');
 });
 
-test('restore: a deleted name comes back', async () => {
+test('restore: a deleted name is restored', async () => {
   const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain restore gone.rest'));
   await order.ends('SUCCEEDED');
   expect(requestsOf(t.service, order)).toMatchObject([
@@ -216,7 +216,7 @@ test('restore: a deleted name comes back', async () => {
   ]);
 });
 
-test('from a message, the card and the result go into that message’s thread', async () => {
+test('the message shortcut posts the card and the result in the message’s thread', async () => {
   const message = t.alice.say(DOMAINS, 'deli.rest runs out soon, who renews it?');
   const menu = await actUntilOpened(t.workspace, t.alice, () => t.alice.shortcut('domain_here', message));
   const next = await t.alice.submit(menu, { task: 'renew' });
@@ -229,14 +229,14 @@ test('from a message, the card and the result go into that message’s thread', 
   expect((await order.ends('SUCCEEDED')).thread_ts).toBe(message.ts);
 });
 
-test('a second account in the demo system is another one, and marked so', async () => {
+test('an order with an account in the demo system is marked as DEMO and sent with that account', async () => {
   await link(t.workspace, t.alice, SANDBOX_ACCOUNTS.aliceDemoSystem);
   const order = await ask(t.workspace, t.alice, '/domain renew try.rest');
   expect(textOf(order.card)).toContain('DEMO · Renew try.rest');
   await t.alice.command(DOMAINS, '/domain use 4');
   await t.bob.click(order.card, 'order_approve');
   await order.ends('SUCCEEDED');
-  expect(requestsOf(t.service, order), 'the account it was asked with, not the active one').toMatchObject([
+  expect(requestsOf(t.service, order), 'the account of the request').toMatchObject([
     { headers: { 'x-service-context': '1' }, status: 200 },
   ]);
 });

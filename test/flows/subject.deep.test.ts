@@ -5,33 +5,32 @@ import { rule } from '../policy/sample.ts';
 import { actUntilOpened, answerTo, DOMAINS, openForm, toldAfter, useTestDemo } from '../support/demo.ts';
 import { orderAfter, orderOf } from '../support/orders.ts';
 
-/* A rule about a name applies to every redirect of it, in any spelling of its source. */
+/* A rule for a name applies to all its redirects, in any spelling of their source. */
 
 let rules: readonly PolicyRule[] = [];
 const t = useTestDemo({ policy: { current: async () => ({ version: 3, rules }) } });
 
-/** Requests a redirect by the form. */
-async function redirect(source: string, type = 'DOMAIN'): Promise<SubmitResult> {
+async function requestRedirect(source: string, type = 'DOMAIN'): Promise<SubmitResult> {
   const view = await openForm(t.workspace, t.alice, '/domain redirect');
   const result = await t.alice.submit(view, { source, target: 'https://x.example/', type, mode: 'HTTP' });
   if (result.outcome === 'errors') t.alice.close(view);
   return result;
 }
 
-/** The policy's answer to a redirect, if the form accepts it. */
-const refusalOf = (source: string) =>
+/** Requests a redirect that the form accepts. @returns the policy's refusal */
+const expectRefusal = (source: string) =>
   toldAfter(t.workspace, t.alice, async () => {
-    expect(await redirect(source), source).toMatchObject({ outcome: 'closed' });
+    expect(await requestRedirect(source), source).toMatchObject({ outcome: 'closed' });
   });
 
-test('a rule on a name applies to every spelling that the form accepts', async () => {
+test('a rule for a name applies to every spelling that the form accepts', async () => {
   rules = [rule({ name: 'not the café', names: ['cafe.rest'], decision: 'refuse' })];
   const sent = t.service.requests.length;
   for (const source of [
     ...['cafe.rest', 'Cafe.REST.', 'http://cafe.rest/', 'cafe.rest/menu', 'www.cafe.rest', 'a.b.cafe.rest/x'],
     ...['info@cafe.rest', 'info@cafe.rest.', 'info@www.cafe.rest', 'ｃａｆｅ。rest'],
   ]) {
-    expect(await refusalOf(source), source).toContain('rule “not the café”');
+    expect(await expectRefusal(source), source).toContain('rule “not the café”');
   }
   for (const source of [
     ...['cafe.rest..', '//cafe.rest', 'cafe.rest?', 'cafe.rest#x', 'cafe.rest:', 'http://http://cafe.rest'],
@@ -44,7 +43,7 @@ test('a rule on a name applies to every spelling that the form accepts', async (
       'cafe.rest\\',
     ],
   ]) {
-    expect(await redirect(source), source).toMatchObject({
+    expect(await requestRedirect(source), source).toMatchObject({
       outcome: 'errors',
       errors: { source: expect.stringContaining('Enter a host name such as') },
     });
@@ -52,22 +51,22 @@ test('a rule on a name applies to every spelling that the form accepts', async (
   expect(t.service.requests).toHaveLength(sent);
 });
 
-test('a rule on a tag applies to everything below the tagged name', async () => {
+test('a rule for a tag applies to everything below the tagged name', async () => {
   rules = [];
   await answerTo(t.workspace, t.alice, '/domain watch cafe.rest');
   await answerTo(t.workspace, t.alice, '/domain name cafe.rest');
   const [screen] = t.alice.ephemerals().slice(-1);
-  if (screen === undefined) throw new Error('the screen of the name was not shown');
+  if (screen === undefined) throw new Error('the name was not shown');
   const edit = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(screen, 'name_edit'));
   await toldAfter(t.workspace, t.alice, () => t.alice.submit(edit, { tags: 'brand' }));
   rules = [rule({ name: 'not the brand', names: ['tag:brand'], decision: 'refuse' })];
   for (const source of ['cafe.rest', 'www.cafe.rest', 'cafe.rest/path', 'info@cafe.rest'])
-    expect(await refusalOf(source), source).toContain('rule “not the brand”');
-  const order = await orderAfter(t.workspace, () => redirect('bar.rest/cafe.rest'), DOMAINS);
+    expect(await expectRefusal(source), source).toContain('rule “not the brand”');
+  const order = await orderAfter(t.workspace, () => requestRedirect('bar.rest/cafe.rest'), DOMAINS);
   expect(orderOf(order.card)?.names).toBe('bar.rest/cafe.rest');
 });
 
-test('a target with an unreadable host is refused at its field', async () => {
+test('a target with a misleading host is rejected at its field', async () => {
   rules = [];
   const view = await openForm(t.workspace, t.alice, '/domain redirect www.cafe.rest');
   const target = 'https://bank.example@evil.example/';
@@ -78,7 +77,7 @@ test('a target with an unreadable host is refused at its field', async () => {
   t.alice.close(view);
 });
 
-test('a trial line is read like the form', async () => {
+test('/domain policy test reads a source like the form', async () => {
   expect(await answerTo(t.workspace, t.ada, '/domain policy test redirect WWW.cafe.rest/menu/')).toContain(
     'Redirects of `www.cafe.rest/menu/`',
   );

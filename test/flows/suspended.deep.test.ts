@@ -8,8 +8,8 @@ import { orderAfter, type SeenOrder } from '../support/orders.ts';
 import { giveReason } from '../support/people.ts';
 
 /*
- * A process is suspended (SIGSTOP) between its commit of `sentAt` and the first byte, and continues after its lease has
- * long expired: no more of its requests reach the service.
+ * A process is suspended (SIGSTOP) between committing `sentAt` and the first byte, and continues after its lease has
+ * expired: none of its requests reach the service.
  */
 
 const MAX_WAIT_MS = 120_000;
@@ -26,8 +26,8 @@ afterAll(async () => {
   await site.close();
 });
 
-/** Requests a renewal and has it approved by the bot that will be suspended. @returns the order, once it is */
-async function suspendedRenewal(
+/** Requests a renewal, and suspends the bot that handles the approval. */
+async function suspendRenewal(
   names: string,
   bot: RunningBot,
   point: 'sentAt committed' | 'connected',
@@ -35,9 +35,9 @@ async function suspendedRenewal(
   const { workspace } = site.s;
   workspace.setRequestUrl(`${bot.url}/slack/events`);
   const order = await orderAfter(workspace, () => site.ask(names));
-  // Not earlier: other work of the bot must not trigger the suspension.
+  // Not earlier, because other work of the bot must not trigger the suspension.
   await site.suspendAt(point);
-  // Slack gives up the click if the bot doesn't respond.
+  // The click times out if the bot doesn't respond.
   void site.bob.click(order.card, 'order_approve').catch(() => undefined);
   await until('the bot is suspended', async () => {
     const status = await readFile(`/proc/${bot.child.pid}/status`, 'utf8');
@@ -54,16 +54,16 @@ async function stateOf(id: string): Promise<{ readonly state: string; readonly i
     [id],
   );
   const [row] = rows;
-  if (row === undefined) throw new Error(`there is no order ${id}`);
+  if (row === undefined) throw new Error(`no order ${id}`);
   return row;
 }
 
 test(
-  'alone, at: connected',
+  'a bot suspended at “connected” sends nothing after its lease has expired',
   async () => {
     const names = site.names('alone');
-    const order = await suspendedRenewal(names, site.bot, 'connected');
-    await until('its lease is over', async () => (await stateOf(order.id)).isLeaseExpired);
+    const order = await suspendRenewal(names, site.bot, 'connected');
+    await until('the lease has expired', async () => (await stateOf(order.id)).isLeaseExpired);
     process.kill(site.bot.child.pid, 'SIGCONT');
     await order.ends('UNKNOWN');
     expect(requestsFor(names)).toEqual([]);
@@ -72,19 +72,19 @@ test(
 );
 
 test(
-  'while another one takes its order over, and people request it again, at: sentAt committed',
+  'a bot suspended at “sentAt committed” sends nothing after another bot has taken over',
   async () => {
     const { workspace } = site.s;
     const names = site.names('replaced');
     const { bot } = site;
-    const order = await suspendedRenewal(names, bot, 'sentAt committed');
-    // Only now: it might have claimed the order before the suspended one.
+    const order = await suspendRenewal(names, bot, 'sentAt committed');
+    // Started only now, so that it can't claim the order first.
     const other = await site.startBot();
     workspace.setRequestUrl(`${other.url}/slack/events`);
     const unknown = await order.ends('UNKNOWN', 30_000);
     await giveReason(workspace, site.bob, unknown, 'order_resolve_failed', 'Not on the invoice');
     const settled = await order.ends('FAILED');
-    await until('Retry is there', () => buttonsOf(settled).includes('order_retry'));
+    await until('the Retry button', () => buttonsOf(settled).includes('order_retry'));
     const again = await orderAfter(workspace, () => site.alice.click(settled, 'order_retry'));
     await site.bob.click(again.card, 'order_approve');
     await again.ends('SUCCEEDED');

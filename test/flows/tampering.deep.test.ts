@@ -15,10 +15,10 @@ import {
 import { approvedBy, ask, orderAfter, requestsOf, resetRows, type SeenOrder } from '../support/orders.ts';
 import { closed, DELEGATION } from '../support/people.ts';
 
-/* An attacker writes into the database: sealed values don't open for anyone else, and the bot says what to do. */
+/* An attacker writes to the database: moved or changed sealed values can't be opened, and the reply says what to do. */
 
 const HOUR_MS = 60 * 60_000;
-const NOT_AS_ASKED = /no longer matches what was requested and approved, so nothing was sent/;
+const MISMATCH = /no longer matches what was requested and approved, so nothing was sent/;
 const LINK_AGAIN = /Link (your|the) account again with `\/domain link`/;
 
 const t = useTestDemo({ linked: ['alice', 'bob'] });
@@ -34,43 +34,43 @@ afterEach(async () => {
   await link(t.workspace, t.bob, SANDBOX_ACCOUNTS.bob);
 });
 
-const told = (text: string) => answerTo(t.workspace, t.alice, text);
+const send = (text: string) => answerTo(t.workspace, t.alice, text);
 
 const CHANGES: readonly [what: string, sql: string][] = [
   [
-    'another person’s credential in the row',
+    'another person’s credentials in the row',
     `UPDATE accounts a SET sealed = b.sealed, key_id = b.key_id FROM accounts b
      WHERE a.user_id = 'U0ALICE' AND b.user_id = 'U0BOB'`,
   ],
   [
-    'a bit flipped',
+    'a flipped bit in the credentials',
     `UPDATE accounts SET sealed = set_byte(sealed, 20, get_byte(sealed, 20) # 1) WHERE user_id = 'U0ALICE'`,
   ],
   [
-    'the tag cut to four bytes',
+    'an authentication tag cut to four bytes',
     `UPDATE accounts SET sealed = substring(sealed FROM 1 FOR length(sealed) - 12) WHERE user_id = 'U0ALICE'`,
   ],
-  ['nothing left', `UPDATE accounts SET sealed = '' WHERE user_id = 'U0ALICE'`],
+  ['empty credentials', `UPDATE accounts SET sealed = '' WHERE user_id = 'U0ALICE'`],
 ];
 
-test.each(CHANGES)('%s: commands and orders are refused, with what to do', async (_what, sql) => {
+test.each(CHANGES)('commands and orders are refused with what to do: %s', async (_what, sql) => {
   const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
   expect((await client.query(sql)).rowCount).toBe(1);
 
-  expect(await told('/domain renew tapas.rest')).toMatch(LINK_AGAIN);
+  expect(await send('/domain renew tapas.rest')).toMatch(LINK_AGAIN);
   await t.bob.click(order.card, 'order_approve');
   const reply = await order.ends('FAILED');
   expect(textOf(reply)).toMatch(/nothing was sent/);
   expect(textOf(reply)).toMatch(LINK_AGAIN);
   expect(requestsOf(t.service, order)).toEqual([]);
-  expect(await told('/domain whoami'), 'the bot still works').toContain('alice');
+  expect(await send('/domain whoami'), 'the reply to whoami').toContain('alice');
 });
 
-test('a missing key is waited for; when the account is linked again, its order is sent', async () => {
+test('an order whose key is missing waits, and is sent once the account is linked again', async () => {
   const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
   await client.query(`UPDATE accounts SET key_id = 'gone' WHERE user_id = 'U0ALICE'`);
 
-  expect(await told('/domain renew tapas.rest')).toMatch(/key is missing.*nothing was sent.*Try again/s);
+  expect(await send('/domain renew tapas.rest')).toMatch(/key is missing.*nothing was sent.*Try again/s);
   await t.bob.click(order.card, 'order_approve');
   await until('the missing key is logged', () => /"keyId":"gone".*key is missing/.test(t.logged()));
   expect(requestsOf(t.service, order)).toEqual([]);
@@ -80,17 +80,17 @@ test('a missing key is waited for; when the account is linked again, its order i
   expect(requestsOf(t.service, order)).toHaveLength(1);
 });
 
-test('a row given to another person is not theirs', async () => {
+test('an account row moved to another person can’t be used', async () => {
   await client.query(
     `UPDATE accounts SET user_id = 'U0CAROL', active_key = 'T0STEWARD:U0CAROL' WHERE user_id = 'U0ALICE'`,
   );
-  const said = await answerTo(t.workspace, t.carol, '/domain renew sushi.rest');
-  expect(said).toMatch(LINK_AGAIN);
+  const reply = await answerTo(t.workspace, t.carol, '/domain renew sushi.rest');
+  expect(reply).toMatch(LINK_AGAIN);
   expect(t.service.requests.filter(({ name }) => name === 'sushi.rest')).toEqual([]);
   await answerTo(t.workspace, t.carol, '/domain unlink');
 });
 
-test('an auth code moved to another order opens for neither', async () => {
+test('another sealed value in place of an order’s auth code can’t be opened', async () => {
   const form = await openForm(t.workspace, t.alice, `/domain transfer ${SANDBOX_TRANSFER.name}`);
   const order = await orderAfter(t.workspace, () =>
     t.alice.submit(form, {
@@ -103,11 +103,11 @@ test('an auth code moved to another order opens for neither', async () => {
     [order.id],
   );
   await t.bob.click(order.card, 'order_approve');
-  expect(textOf(await order.ends('FAILED'))).toMatch(NOT_AS_ASKED);
+  expect(textOf(await order.ends('FAILED'))).toMatch(MISMATCH);
   expect(requestsOf(t.service, order)).toEqual([]);
 });
 
-test('a changed secret result is not shown, and says so', async () => {
+test('a tampered secret result isn’t revealed, and the reply says why', async () => {
   const order = await ask(t.workspace, t.alice, '/domain authcode olive.rest');
   const reply = await order.ends('SUCCEEDED');
   expect(buttonsOf(reply)).toContain('order_reveal');
@@ -128,10 +128,10 @@ const noticesTo = (order: SeenOrder) =>
     .map(textOf)
     .filter((text) => text.includes('no longer matches what was requested') && text.includes(order.id));
 
-const nineYears = (order: SeenOrder) =>
+const changePeriod = (order: SeenOrder) =>
   client.query(`UPDATE orders SET input = jsonb_set(input, '{period}', '9') WHERE id = $1`, [order.id]);
 
-async function adminIsToldOnce(order: SeenOrder): Promise<void> {
+async function expectOneNotice(order: SeenOrder): Promise<void> {
   await until('the message to the admin', () => noticesTo(order).length > 0);
   await t.demo.bot.catchUp();
   expect(noticesTo(order)).toEqual([
@@ -141,21 +141,21 @@ async function adminIsToldOnce(order: SeenOrder): Promise<void> {
 
 test('an order changed while it was pending isn’t approved, and admins are notified once', async () => {
   const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest 2');
-  await nineYears(order);
+  await changePeriod(order);
   await t.bob.click(order.card, 'order_approve');
-  expect(textOf(await order.ends('FAILED'))).toMatch(NOT_AS_ASKED);
+  expect(textOf(await order.ends('FAILED'))).toMatch(MISMATCH);
   expect(requestsOf(t.service, order)).toEqual([]);
-  await adminIsToldOnce(order);
+  await expectOneNotice(order);
 });
 
 test('an order changed after its approval isn’t sent, and admins are notified once', async () => {
   t.service.faults.set({ kind: 'status_429', retryAfter: 600, match: { name: 'deli.rest' } });
   const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew deli.rest 2'));
-  await until('it waits', () => textOf(order.card).includes('next attempt'));
-  await nineYears(order);
+  await until('the retry on the card', () => textOf(order.card).includes('next attempt'));
+  await changePeriod(order);
   t.service.faults.clear();
   await t.demo.moveTime(HOUR_MS);
-  expect(textOf(await order.ends('FAILED'))).toMatch(NOT_AS_ASKED);
+  expect(textOf(await order.ends('FAILED'))).toMatch(MISMATCH);
   expect(requestsOf(t.service, order).map(({ status }) => status)).toEqual([429]);
   await until('the message to the admin', () => noticesTo(order).length > 0);
   await t.demo.bot.catchUp();
@@ -186,14 +186,14 @@ test.each(Object.entries(ENDS))(
     await t.demo.bot.catchUp();
     await order.ends('FAILED');
     expect(requestsOf(t.service, order)).toHaveLength(sent);
-    const told = () =>
+    const alerts = () =>
       t.workspace
         .messages('D0ADA')
         .map(textOf)
         .filter((text) => text.includes('my database and the log disagree') && text.includes(order.id));
-    await until('the message to the admin', () => told().length > 0);
+    await until('the message to the admin', () => alerts().length > 0);
     await t.demo.bot.catchUp();
     await t.allShown();
-    expect(told()).toHaveLength(1);
+    expect(alerts()).toHaveLength(1);
   },
 );

@@ -26,7 +26,7 @@ import {
   linkTwoFactor,
 } from '../support/people.ts';
 
-/* Each task from the command to the service's request, over both of its interfaces. */
+/* Each task from the command to the service's request, over both interfaces. */
 
 const t = useTestDemo();
 
@@ -39,7 +39,7 @@ beforeAll(async () => {
 const REST = ['reason', 'send_at'];
 
 describe('redirect', () => {
-  test('over JSON: the fields and values of that interface, sent as documented', async () => {
+  test('has the fields and values of JSON, and is sent as documented', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain redirect www.cafe.rest');
     expect(filledOf(view)).toMatchObject({ source: 'www.cafe.rest', type: 'DOMAIN', mode: 'HTTP' });
 
@@ -62,7 +62,7 @@ describe('redirect', () => {
     await t.alice.close(again);
   });
 
-  test('over XML: title and backup too, frame or single', async () => {
+  test('also has a title and backup over XML, with frame or single mode', async () => {
     const view = await openForm(t.workspace, t.carol, '/domain redirect shop.cafe.rest');
     expect(fieldsOf(view)).toEqual(['source', 'target', 'type', 'mode', 'title', 'backup', ...REST]);
     expect(choicesOf(view, 'type')).toEqual(['domain', 'email']);
@@ -85,13 +85,13 @@ describe('redirect', () => {
   });
 });
 
-test('a renewal whose last word is no name: the account’s limits come first', async () => {
+test('a renewal with an invalid last word is rejected, but first for the account’s limits', async () => {
   const line = '/domain renew cafe.rest bistro';
   expect(await answerTo(t.workspace, t.alice, line)).toContain('The last word isn’t a full domain name');
   expect(await answerTo(t.workspace, t.carol, line)).toContain('uses two-factor sign-in');
 });
 
-test('the years of a renewal may be written as years, at the end', async () => {
+test('the period of a renewal can be written as “2 years”, at the end', async () => {
   expect(await answerTo(t.workspace, t.alice, '/domain renew 2 cafe.rest bistro.rest')).toContain(
     'Put the number of years last: `/domain renew cafe.rest bistro.rest 2`.',
   );
@@ -102,7 +102,7 @@ test('the years of a renewal may be written as years, at the end', async () => {
 });
 
 describe('ssl-contact', () => {
-  test('over JSON: an address is a list, and empty fields aren’t sent', async () => {
+  test('is sent over JSON with the address as a list and without empty fields', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain ssl-contact 501');
     expect(fieldsOf(view)).toEqual([
       ...['id', 'fname', 'lname', 'title', 'organization', 'address', 'pcode', 'city', 'country', 'state'],
@@ -126,11 +126,11 @@ describe('ssl-contact', () => {
     expect(filledOf(same)).toMatchObject({ address: '2 Market Street\nBack door', country: 'DE' });
     await t.alice.close(same);
     const other = await openForm(t.workspace, t.alice, '/domain ssl-contact 502');
-    expect(filledOf(other), 'another contact for another person').toEqual({ id: '502' });
+    expect(filledOf(other), 'no values of another contact').toEqual({ id: '502' });
     await t.alice.close(other);
   });
 
-  test('over XML: without a person’s names, the address joined by a comma', async () => {
+  test('is sent over XML without first and last name, with the address joined by commas', async () => {
     const view = await openForm(t.workspace, t.carol, '/domain ssl-contact');
     expect(fieldsOf(view)).not.toContain('fname');
     const order = await orderAfter(t.workspace, () =>
@@ -143,9 +143,9 @@ describe('ssl-contact', () => {
 });
 
 describe('user', () => {
-  test('a sub-user of a sub-user carries the superior user, as each interface documents it', async () => {
+  test('a user below another user is sent with the parent user, as each interface documents it', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain user');
-    expect(filledOf(view), 'the context is the account’s').toEqual({ context: '4' });
+    expect(filledOf(view), 'the context of the account').toEqual({ context: '4' });
     expect(
       await t.alice.submit(view, {
         user: 'table-9',
@@ -188,10 +188,10 @@ describe('user', () => {
 });
 
 describe('tasks with a confirmation', () => {
-  test('delete: no card and nothing sent before the requester confirms, once', async () => {
+  test('delete: there is no card or request until the requester confirms, once', async () => {
     const cards = t.workspace.messages(DOMAINS).length;
     await t.alice.command(DOMAINS, '/domain delete deli.rest -- closed');
-    const draft = await ephemeral(t.workspace, t.alice, 'the question', ({ text }) =>
+    const draft = await ephemeral(t.workspace, t.alice, 'the confirmation request', ({ text }) =>
       text.includes('deli.rest'),
     );
     expect(textOf(draft)).toMatch(/Can be restored for 30 days/s);
@@ -201,8 +201,8 @@ describe('tasks with a confirmation', () => {
     const order = await orderAfter(t.workspace, () =>
       confirmByName(t.workspace, t.alice, draft, 'deli.rest'),
     );
-    const told = await toldAfter(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
-    expect(told).toContain('nothing left to confirm');
+    const answer = await toldAfter(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
+    expect(answer).toContain('nothing left to confirm');
     await order.ends('SUCCEEDED');
     expect(textOf(order.card)).toContain('Deleted deli.rest');
     expect(t.service.requestsFor({ task: 'domain.delete' })).toMatchObject([
@@ -210,9 +210,9 @@ describe('tasks with a confirmation', () => {
     ]);
   });
 
-  test('owner-change: another person’s forged confirmation changes nothing', async () => {
+  test('owner-change: another person’s forged confirmation is refused', async () => {
     await t.alice.command(DOMAINS, '/domain owner-change bar.rest');
-    const draft = await ephemeral(t.workspace, t.alice, 'the question', ({ text }) =>
+    const draft = await ephemeral(t.workspace, t.alice, 'the confirmation request', ({ text }) =>
       text.includes('bar.rest'),
     );
     expect(textOf(draft)).toMatch(/registrant are notified.*60 days/s);
@@ -222,19 +222,19 @@ describe('tasks with a confirmation', () => {
     expect(requestsOf(t.service, order)).toMatchObject([{ path: '/v1/domain/bar.rest/_ownerChange' }]);
 
     await t.alice.command(DOMAINS, '/domain owner-change cafe.rest');
-    const own = await ephemeral(t.workspace, t.alice, 'the question', ({ text }) =>
+    const own = await ephemeral(t.workspace, t.alice, 'the confirmation request', ({ text }) =>
       text.includes('for cafe.rest?'),
     );
     const value = buttonValue(own, 'order_confirm');
-    const told = await toldAfter(t.workspace, t.bob, () =>
+    const answer = await toldAfter(t.workspace, t.bob, () =>
       clickAs(t.workspace, 'U0BOB', 'order_confirm', value),
     );
-    expect(told).toContain('Only the requester');
+    expect(answer).toContain('Only the requester');
     expect(t.service.requestsFor({ name: 'cafe.rest', task: 'domain.ownerChange' })).toEqual([]);
   });
 });
 
-test('nameservers on the line are sent once they are confirmed', async () => {
+test('nameservers in a command are sent once they are confirmed', async () => {
   const order = await askAndConfirm(
     t.workspace,
     t.alice,
@@ -249,13 +249,13 @@ test('nameservers on the line are sent once they are confirmed', async () => {
       body: { nameServers: [{ name: 'ns1.other.example' }, { name: 'ns2.other.example' }] },
     },
   ]);
-  const told = await answerTo(t.workspace, t.alice, '/domain nameservers cafe.rest ns1.other.example');
-  expect(told).toContain('2 to 7 nameservers');
+  const answer = await answerTo(t.workspace, t.alice, '/domain nameservers cafe.rest ns1.other.example');
+  expect(answer).toContain('2 to 7 nameservers');
 });
 
 test.each([
-  ['as confirmed, unless the tick is taken away', {}, true, '*Sent as confirmed*: yes'],
-  ['as not confirmed', { confirmOrder: [] }, false, '*Sent as confirmed*: no'],
+  ['as confirmed by default', {}, true, '*Sent as confirmed*: yes'],
+  ['as not confirmed without the tick', { confirmOrder: [] }, false, '*Sent as confirmed*: no'],
 ])('a registration is sent %s', async (_how, tick, confirmOrder, shown) => {
   const name = confirmOrder ? 'ticked.rest' : 'unticked.rest';
   const view = await openForm(t.workspace, t.alice, `/domain create ${name}`);
@@ -264,12 +264,12 @@ test.each([
   const order = await orderAfter(t.workspace, () => t.alice.submit(view, { ...DELEGATION, ...tick }));
   expect(await detailsOf(t.workspace, t.bob, order.card)).toContain(shown);
   await t.bob.click(order.card, 'order_approve');
-  // The sandbox refuses unconfirmed registrations; its documentation doesn’t say what happens to others.
+  // The sandbox refuses unconfirmed registrations; the documentation doesn’t say what the service does.
   await order.ends(confirmOrder ? 'SUCCEEDED' : 'FAILED');
   expect(requestsOf(t.service, order)).toMatchObject([{ body: { name, confirmOrder } }]);
 });
 
-test('a registration without the checkbox’s value is sent as confirmed', async () => {
+test('a registration without a checkbox value is sent as confirmed', async () => {
   const view = await openForm(t.workspace, t.alice, '/domain create untouched.rest');
   const values = Object.entries(DELEGATION).map(([field, value]) => [field, { [field]: { value } }]);
   const name = { name: { name: { value: 'untouched.rest' } } };
@@ -298,27 +298,27 @@ describe('a two-factor account', () => {
     'owner-change cafe.rest',
   ];
 
-  // Newly registered names are looked up at the registry meanwhile.
+  // Registry lookups of newly registered names run meanwhile.
   const sent = () => t.service.requests.filter(({ interface: via }) => via !== 'rdap');
 
-  test.each(DOMAIN_COMMANDS)('learns at the command what it can do instead: %s', async (line) => {
+  test.each(DOMAIN_COMMANDS)('is told what it can do instead of /domain %s', async (line) => {
     const requests = sent().length;
-    const told = await answerTo(t.workspace, t.carol, `/domain ${line}`);
-    expect(told).toMatch(
+    const answer = await answerTo(t.workspace, t.carol, `/domain ${line}`);
+    expect(answer).toMatch(
       /tina in context 4.*users, redirects, SSL contacts and preregistrations.*\/domain link/s,
     );
     expect(t.carol.openedViews()).toEqual([]);
     expect(sent()).toHaveLength(requests);
   });
 
-  test('is offered by the message shortcut only what it can do', async () => {
+  test('is offered only the tasks it can do by the message shortcut', async () => {
     const message = t.alice.say(DOMAINS, 'where does the shop lead?');
     const menu = await actUntilOpened(t.workspace, t.carol, () => t.carol.shortcut('domain_here', message));
     expect(choicesOf(menu, 'task')).toEqual(['redirect', 'ssl-contact', 'user', 'prereg']);
     const next = await t.carol.submit(menu, { task: 'redirect' });
     expect(next.outcome).toBe('updated');
     const view = t.carol.openedViews()[0];
-    if (view === undefined) throw new Error('the form of the redirect is not open');
+    if (view === undefined) throw new Error('the redirect form is not open');
     const order = await orderAfter(t.workspace, () =>
       t.carol.submit(view, {
         source: 'shop.cafe.rest',
@@ -328,12 +328,12 @@ describe('a two-factor account', () => {
       }),
     );
     await order.ends('SUCCEEDED');
-    expect(order.card.thread_ts, 'the card goes into the thread of the message').toBe(message.ts);
+    expect(order.card.thread_ts, 'the thread of the card').toBe(message.ts);
   });
 });
 
 describe('a trusted application', () => {
-  test('is unused until the service has accepted it once', async () => {
+  test('is shown as not used until the service has accepted it', async () => {
     const before = await answerTo(t.workspace, t.ada, '/domain whoami');
     expect(before).toContain('not used yet');
     const order = await askAndConfirm(
@@ -343,12 +343,12 @@ describe('a trusted application', () => {
     );
     await order.ends('SUCCEEDED');
     expect(requestsOf(t.service, order)).toMatchObject([{ way: 'trusted_application', context: null }]);
-    await until('whoami says that it was checked', async () =>
+    await until('the check in whoami', async () =>
       (await answerTo(t.workspace, t.ada, '/domain whoami')).includes('checked'),
     );
   });
 
-  test('that is invalid is reported at its first use', async () => {
+  test('with invalid credentials is reported at its first use', async () => {
     const uuid = '11111111-2222-4333-8444-555555555555';
     await linkApplication(t.workspace, t.bob, { uuid, application: 'typo', password: 'wrong-password' });
     const order = await askAndConfirm(
@@ -358,7 +358,7 @@ describe('a trusted application', () => {
     );
     const reply = await order.ends('FAILED');
     expect(textOf(reply)).toMatch(/refused the linked account.*\/domain link/s);
-    const told = await answerTo(t.workspace, t.bob, '/domain whoami');
-    expect(told).toContain('not used yet');
+    const answer = await answerTo(t.workspace, t.bob, '/domain whoami');
+    expect(answer).toContain('not used yet');
   });
 });

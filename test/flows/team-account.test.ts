@@ -17,7 +17,7 @@ import {
 } from '../support/people.ts';
 
 /*
- * The team's account: an admin links a trusted application, and people without their own account may make requests.
+ * The team's account: an admin links a trusted application, and people without their own account can request orders.
  * Only approved orders use it.
  */
 
@@ -43,7 +43,7 @@ const FREE: PolicyRule = {
 const policy: Policy = { version: 2, rules: [FREE] };
 const t = useTestDemo({ policy: { current: async () => policy } });
 
-const told = (person: Actor, act: () => Promise<unknown>) => toldAfter(t.workspace, person, act);
+const replyAfter = (person: Actor, act: () => Promise<unknown>) => toldAfter(t.workspace, person, act);
 
 /** Fills in the form for the team's account. */
 async function linkTeam(person: Actor, values: Readonly<Record<string, InputValue>> = {}) {
@@ -51,8 +51,8 @@ async function linkTeam(person: Actor, values: Readonly<Record<string, InputValu
   return person.submit(view, { ...APPLICATION, team: ['true'], ...values });
 }
 
-/** Everywhere that people, operators or other programs could find it. */
-async function expectUnseen(secret: string): Promise<void> {
+/** Searches everything that people, operators or other programs can read. */
+async function expectSecretHidden(secret: string): Promise<void> {
   const places = {
     messages: JSON.stringify(
       ['C0DOMAINS', 'D0ADA', 'D0BOB', 'D0CAROL', 'D0ALICE'].map((id) => t.workspace.messages(id)),
@@ -64,10 +64,10 @@ async function expectUnseen(secret: string): Promise<void> {
     audit: (await auditLog(t.workspace)).csv,
   };
   for (const [place, text] of Object.entries(places))
-    expect(text.includes(secret), `it is in the ${place}`).toBe(false);
+    expect(text.includes(secret), `secret in the ${place}`).toBe(false);
 }
 
-describe('before there is one', () => {
+describe('before a team account is linked', () => {
   test('people without an account are asked to link one, and admins also to link the team’s', async () => {
     expect(await answerTo(t.workspace, t.carol, '/domain renew cafe.rest')).toMatch(
       /^You have no linked account yet\. Use \/domain link first, then try again\.\n[^\n]*$/,
@@ -79,7 +79,7 @@ describe('before there is one', () => {
     expect(await answerTo(t.workspace, t.carol, '/domain whoami')).not.toContain('team');
   });
 
-  test('its field is shown only to admins, and only for a trusted application', async () => {
+  test('the option is shown only to admins, and only for a trusted application', async () => {
     const form = await openForm(t.workspace, t.ada, '/domain link');
     expect(fieldsOf(form)).not.toContain('team');
     const chosen = await chooseMethod(t.workspace, t.ada, form, 'trusted_application');
@@ -90,7 +90,7 @@ describe('before there is one', () => {
     await t.carol.close(others);
   });
 
-  test('only an admin links it, whatever others send', async () => {
+  test('only an admin can link it, even with a forged form', async () => {
     await t.workspace.changePerson('U0BOB', { is_admin: true });
     const view = await openLink(t.workspace, t.bob, 'trusted_application');
     expect(fieldsOf(view)).toContain('team');
@@ -106,25 +106,25 @@ describe('before there is one', () => {
   });
 });
 
-describe('once an admin has linked it', () => {
+describe('the team’s account', () => {
   beforeAll(async () => {
-    const said = await told(t.ada, async () => closed(await linkTeam(t.ada)));
-    expect(said).toContain('Saved as the *team’s account*');
+    const reply = await replyAfter(t.ada, async () => closed(await linkTeam(t.ada)));
+    expect(reply).toContain('Saved as the *team’s account*');
   });
 
-  test('whoami shows it to everyone, with who linked it, and whose orders use it', async () => {
+  test('is shown to everyone by whoami, with who linked it and whether they use it', async () => {
     const carols = await answerTo(t.workspace, t.carol, '/domain whoami');
     expect(carols).toContain('You have no linked account');
     expect(carols).toContain(`*The team’s account*: \`application ${APPLICATION.uuid}\``);
     expect(carols).toContain('linked by <@U0ADA>');
     expect(carols).toContain('You use it, because you have no account');
     expect(await answerTo(t.workspace, t.alice, '/domain whoami')).toContain('You use your own account.');
-    expect(await answerTo(t.workspace, t.ada, '/domain whoami'), 'it is not Ada’s own').toContain(
+    expect(await answerTo(t.workspace, t.ada, '/domain whoami'), 'not Ada’s own account').toContain(
       'You have no linked account',
     );
   });
 
-  test('a person without an account makes a request, the card names the account, and it is sent once approved', async () => {
+  test('is used for the approved order of a person without an account, and named on the card', async () => {
     const order = await ask(t.workspace, t.carol, '/domain renew cafe.rest 2');
     expect(order.state).toBe('PENDING');
     expect(textOf(order.card)).toContain('Uses *the team’s account*');
@@ -138,7 +138,7 @@ describe('once an admin has linked it', () => {
     expect(await answerTo(t.workspace, t.ada, `/domain order ${order.id}`)).toContain('the team’s account');
   });
 
-  test('a person with an account uses that', async () => {
+  test('isn’t used for a person with an account', async () => {
     const order = await ask(t.workspace, t.alice, '/domain renew tavern.rest');
     expect(textOf(order.card)).not.toContain('team’s account');
     await t.bob.click(order.card, 'order_approve');
@@ -146,12 +146,12 @@ describe('once an admin has linked it', () => {
     expect(requestsOf(t.service, order)).toMatchObject([{ user: 'alice' }]);
   });
 
-  test('a task that a rule makes free still waits for an approval', async () => {
+  test('needs an approval even if a rule makes the task free', async () => {
     const servers = 'ns1.example.net ns2.example.net';
     const before = t.carol.ephemerals().length;
     const order = await askAndConfirm(t.workspace, t.carol, `/domain nameservers soup.rest ${servers}`);
     const asked = t.carol.ephemerals().slice(before).map(textOf).join('\n');
-    expect(asked, 'the confirmation says it too').toContain('*the team’s account*');
+    expect(asked, 'the confirmation request').toContain('*the team’s account*');
     expect(order.state).toBe('PENDING');
     const details = await detailsOf(t.workspace, t.bob, order.card);
     expect(details).toContain('the rule for the team’s account');
@@ -160,12 +160,12 @@ describe('once an admin has linked it', () => {
     expect(requestsOf(t.service, order)).toEqual([]);
   });
 
-  test('an auth code through it is only for its requester', async () => {
+  test('reveals an auth code only to the requester', async () => {
     const order = await ask(t.workspace, t.carol, '/domain authcode sushi.rest');
     expect(order.state).toBe('PENDING');
     await t.bob.click(order.card, 'order_approve');
     const reply = await order.ends('SUCCEEDED');
-    expect(await told(t.ada, () => t.ada.click(reply, 'order_reveal'))).toContain('Only the requester');
+    expect(await replyAfter(t.ada, () => t.ada.click(reply, 'order_reveal'))).toContain('Only the requester');
     const code = t.service.state.domain('sushi.rest', 4)?.authCode ?? '';
     expect(code.length).toBeGreaterThan(10);
     const view = await reveal(t.workspace, t.carol, order);
@@ -173,7 +173,7 @@ describe('once an admin has linked it', () => {
     await t.carol.close(view);
   });
 
-  test('a search is no order, so it doesn’t use it', async () => {
+  test('isn’t used for searches, which aren’t orders', async () => {
     const before = t.service.requests.length;
     expect(await answerTo(t.workspace, t.carol, '/domain prereg cafe')).toContain(
       'The team’s account is only for approved orders',
@@ -181,7 +181,7 @@ describe('once an admin has linked it', () => {
     expect(t.service.requests).toHaveLength(before);
   });
 
-  test('a form opens and is submitted without one’s own account', async () => {
+  test('lets people without an account open and submit forms', async () => {
     const form = await openForm(t.workspace, t.carol, '/domain redirect www.curry.rest');
     const order = await orderAfter(t.workspace, () =>
       t.carol.submit(form, { target: 'https://example.com', type: 'DOMAIN', mode: 'HTTP' }),
@@ -191,11 +191,11 @@ describe('once an admin has linked it', () => {
     await order.ends('CANCELLED');
   });
 
-  test('when its admin leaves it stays, and the admins are notified', async () => {
+  test('stays when the admin who linked it leaves, and admins are notified', async () => {
     await t.workspace.changePerson('U0ADA', { is_admin: true });
     const order = await ask(t.workspace, t.carol, '/domain renew bakery.rest');
     await t.workspace.changePerson('U0BOB', { is_admin: true });
-    expect(await told(t.bob, async () => closed(await linkTeam(t.bob)))).toContain('Saved as');
+    expect(await replyAfter(t.bob, async () => closed(await linkTeam(t.bob)))).toContain('Saved as');
     await t.workspace.changePerson('U0BOB', { deleted: true });
     await t.workspace.waitFor(
       () => t.workspace.messages('D0ADA').find((message) => textOf(message).includes('left the workspace')),
@@ -206,7 +206,7 @@ describe('once an admin has linked it', () => {
     await order.ends('SUCCEEDED');
   });
 
-  test('after unlinking, a pending order fails at its approval and nothing is sent', async () => {
+  test('isn’t used after it is unlinked: a pending order fails on approval', async () => {
     const order = await ask(t.workspace, t.carol, '/domain renew oven.rest');
     expect(await answerTo(t.workspace, t.ada, '/domain unlink team')).toContain(
       'Deleted: the team’s account',
@@ -220,9 +220,9 @@ describe('once an admin has linked it', () => {
   });
 });
 
-describe('at the end', () => {
-  test('its password is nowhere to be seen', async () => {
-    await expectUnseen(APPLICATION.password);
-    await expectUnseen(Buffer.from(`${APPLICATION.uuid}:${APPLICATION.password}`).toString('base64'));
+describe('after all of this', () => {
+  test('the password of the team’s account isn’t visible anywhere', async () => {
+    await expectSecretHidden(APPLICATION.password);
+    await expectSecretHidden(Buffer.from(`${APPLICATION.uuid}:${APPLICATION.password}`).toString('base64'));
   });
 });

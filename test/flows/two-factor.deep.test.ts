@@ -5,7 +5,7 @@ import { orderAfter, type SeenOrder } from '../support/orders.ts';
 import { linkTwoFactor } from '../support/people.ts';
 
 /*
- * Linking a two-factor account by its shared secret, and tasks right after it: on the same bot, on another one, and
+ * A two-factor account is linked with its shared secret and used immediately: on the same bot, on another one, and
  * after a restart. One token is used in total.
  */
 
@@ -21,8 +21,8 @@ beforeAll(async () => {
 }, MAX_WAIT_MS);
 afterAll(() => s.stop());
 
-/** Changes the redirect through a bot. */
-async function redirectAt(bot: RunningBot, target: string): Promise<SeenOrder> {
+/** Requests a redirect at a bot. */
+async function requestRedirectAt(bot: RunningBot, target: string): Promise<SeenOrder> {
   const { workspace } = s;
   const carol = workspace.as('U0CAROL');
   workspace.setRequestUrl(`${bot.url}/slack/events`);
@@ -35,19 +35,19 @@ async function redirectAt(bot: RunningBot, target: string): Promise<SeenOrder> {
 }
 
 test(
-  'the session opened by linking is kept and used',
+  'the session opened when linking is shared by all bots and survives a restart',
   async () => {
     await linkTwoFactor(s.workspace, s.workspace.as('U0CAROL'));
-    await (await redirectAt(one, 'https://a.example')).ends('SUCCEEDED');
-    await (await redirectAt(two, 'https://b.example')).ends('SUCCEEDED');
+    await (await requestRedirectAt(one, 'https://a.example')).ends('SUCCEEDED');
+    await (await requestRedirectAt(two, 'https://b.example')).ends('SUCCEEDED');
     await one.child.kill('SIGTERM');
     one = await s.start(IMPATIENT);
-    await (await redirectAt(one, 'https://c.example')).ends('SUCCEEDED');
+    await (await requestRedirectAt(one, 'https://c.example')).ends('SUCCEEDED');
 
-    const of = (task: 'session.create' | 'redirect.update') =>
+    const answerCodes = (task: 'session.create' | 'redirect.update') =>
       s.service.requestsFor({ task }).map(({ answerCode }) => answerCode);
-    expect(of('session.create')).toEqual(['S1321001']);
-    expect(of('redirect.update')).toEqual(['S0502', 'S0502', 'S0502']);
+    expect(answerCodes('session.create')).toEqual(['S1321001']);
+    expect(answerCodes('redirect.update')).toEqual(['S0502', 'S0502', 'S0502']);
   },
   MAX_WAIT_MS,
 );

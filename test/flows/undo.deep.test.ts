@@ -4,14 +4,14 @@ import { answerTo, buttonsOf, textOf, toldAfter, until, useTestDemo } from '../s
 import { detailsOf } from '../support/looking.ts';
 import { orderAfter, requestsOf, type SeenOrder } from '../support/orders.ts';
 
-/* For 48 hours after new nameservers the bot checks whether they answer, and restores the old ones with one click. */
+/* For 48 hours after a nameserver change, the bot checks the new nameservers and offers to restore the old ones. */
 
 const t = useTestDemo();
 const HOUR_MS = 3_600_000;
 const OLD = ['ns1.dns.example', 'ns2.dns.example'];
 const NEW = ['ns1.new.example', 'ns2.new.example'];
 const RECORDS = ['@ A 198.51.100.8', 'www A 198.51.100.8', '@ MX 10 mail.cafe.rest'];
-let moved: SeenOrder;
+let changeOrder: SeenOrder;
 
 const dns = () => {
   const { sandbox } = t.demo.dns;
@@ -19,21 +19,21 @@ const dns = () => {
   return sandbox;
 };
 
-async function draftOf(line: string): Promise<Message> {
+async function requestDraft(line: string): Promise<Message> {
   await answerTo(t.workspace, t.alice, `/domain ${line}`);
   const draft = t.alice.ephemerals().at(-1);
-  if (draft === undefined) throw new Error('nothing was asked');
+  if (draft === undefined) throw new Error('no confirmation was requested');
   return draft;
 }
 
-const said = () => moved.replies().map(textOf).join('\n');
+const threadText = () => changeOrder.replies().map(textOf).join('\n');
 
 /** Advances by hours until the thread has a text. */
-async function hoursUntil(hours: number, words: RegExp): Promise<void> {
+async function advanceUntil(hours: number, words: RegExp): Promise<void> {
   await t.demo.moveTime(hours * HOUR_MS);
   await until(`the thread says ${words}`, async () => {
     await t.demo.bot.catchUp();
-    return words.test(said());
+    return words.test(threadText());
   });
 }
 
@@ -51,61 +51,61 @@ beforeAll(async () => {
   );
 }, 60_000);
 
-test('the card offers to undo it, with the former nameservers', async () => {
-  const draft = await draftOf(`nameservers bar.rest ${NEW.join(' ')}`);
-  moved = await orderAfter(t.workspace, () => t.alice.click(draft, 'order_confirm'));
-  await moved.ends('SUCCEEDED');
-  expect(textOf(moved.card)).toMatch(/Undo by .* to restore `ns1\.dns\.example`, `ns2\.dns\.example`/);
-  expect(buttonsOf(moved.card)).toContain('order_undo');
+test('the card offers to undo the change and shows the previous nameservers', async () => {
+  const draft = await requestDraft(`nameservers bar.rest ${NEW.join(' ')}`);
+  changeOrder = await orderAfter(t.workspace, () => t.alice.click(draft, 'order_confirm'));
+  await changeOrder.ends('SUCCEEDED');
+  expect(textOf(changeOrder.card)).toMatch(/Undo by .* to restore `ns1\.dns\.example`, `ns2\.dns\.example`/);
+  expect(buttonsOf(changeOrder.card)).toContain('order_undo');
 });
 
-test('the thread says when the new ones answer, and when they stop, each once', async () => {
-  await hoursUntil(0.2, /\*bar\.rest\*: all the new nameservers now answer/);
+test('the thread reports once when the new nameservers answer and when they stop', async () => {
+  await advanceUntil(0.2, /\*bar\.rest\*: all the new nameservers now answer/);
   dns().world.drop('bar.rest', ['ns2.new.example']);
-  await hoursUntil(3, /`ns2\.new\.example` doesn’t answer for it, 3 hours after the change/);
-  const count = moved.replies().length;
+  await advanceUntil(3, /`ns2\.new\.example` doesn’t answer for it, 3 hours after the change/);
+  const count = changeOrder.replies().length;
   await t.demo.moveTime(2 * HOUR_MS);
   await t.demo.bot.catchUp();
-  expect(moved.replies()).toHaveLength(count);
+  expect(changeOrder.replies()).toHaveLength(count);
   dns().world.serve('bar.rest', NEW, RECORDS);
-  await hoursUntil(2, /doesn’t answer.*all the new nameservers now answer/s);
+  await advanceUntil(2, /doesn’t answer.*all the new nameservers now answer/s);
 });
 
-test('an approver undoes it: a draft like any other, which sends the former nameservers', async () => {
-  await toldAfter(t.workspace, t.bob, () => t.bob.click(moved.card, 'order_undo'));
+test('an approver can undo the change with a draft that sends the previous nameservers', async () => {
+  await toldAfter(t.workspace, t.bob, () => t.bob.click(changeOrder.card, 'order_undo'));
   const draft = t.bob.ephemerals().at(-1);
-  if (draft === undefined) throw new Error('nothing was asked');
+  if (draft === undefined) throw new Error('no confirmation was requested');
   expect(buttonsOf(draft)).toEqual(['order_confirm']);
   expect(textOf(draft)).toMatch(/ns1\.dns\.example/);
   const undo = await orderAfter(t.workspace, () => t.bob.click(draft, 'order_confirm'));
   await undo.ends('SUCCEEDED');
-  expect(await detailsOf(t.workspace, t.bob, undo.card)).toContain(`Undo of order ${moved.id}`);
+  expect(await detailsOf(t.workspace, t.bob, undo.card)).toContain(`Undo of order ${changeOrder.id}`);
   const [request, ...others] = requestsOf(t.service, undo);
   expect(others).toEqual([]);
   expect(JSON.stringify(request)).toContain(OLD[0]);
 });
 
-test('nobody is notified about nameservers that an undo has replaced', async () => {
+test('nameservers that an undo has replaced aren’t reported', async () => {
   dns().world.drop('bar.rest', NEW);
-  const before = said();
+  const before = threadText();
   await t.demo.moveTime(3 * HOUR_MS);
   await t.demo.bot.catchUp();
   await t.demo.bot.catchUp();
-  expect(said()).toBe(before);
+  expect(threadText()).toBe(before);
 });
 
-test('after 48 hours the button is gone', async () => {
+test('Undo is no longer offered after 48 hours', async () => {
   await t.demo.moveTime(48 * HOUR_MS);
-  await until('the card has no such button', async () => {
+  await until('the card without Undo', async () => {
     await t.demo.bot.catchUp();
-    return !buttonsOf(moved.card).includes('order_undo');
+    return !buttonsOf(changeOrder.card).includes('order_undo');
   });
 });
 
-test('if the former ones are unknown the card says so, without a button', async () => {
+test('a card without known previous nameservers explains it and has no Undo button', async () => {
   t.service.registry.show('deli.rest', { nameServers: [] });
   dns().faults.set({ kind: 'silence', match: { name: 'deli.rest' } });
-  const draft = await draftOf('nameservers deli.rest ns1.new.example ns2.new.example');
+  const draft = await requestDraft('nameservers deli.rest ns1.new.example ns2.new.example');
   const form = t.alice.openedViews().length;
   await t.alice.click(draft, 'order_confirm');
   const view = await t.workspace.waitFor(() => t.alice.openedViews()[form], { what: 'the form' });

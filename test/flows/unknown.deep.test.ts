@@ -4,8 +4,8 @@ import { approvedBy, ask, chargesFor, requestsOf, type SeenOrder } from '../supp
 import { clickAs, giveReason } from '../support/people.ts';
 
 /*
- * It isn't known whether the service carried out an order: public records over plain http are a hint, people settle it,
- * and only then can it be retried. `evidence.test.ts` has records that prove something.
+ * Orders with an unknown outcome: public records over plain HTTP are only hints, people settle the order, and only then
+ * can it be retried. `evidence.deep.test.ts` has records that are proof.
  */
 
 const MINUTE_MS = 60_000;
@@ -15,8 +15,8 @@ const t = useTestDemo({ settings: { SERVICE_TIMEOUT: '1s' } });
 
 afterEach(() => t.service.faults.clear());
 
-/** A renewal with an unknown outcome, of a name whose date the registry has shown before. */
-async function unknownRenewal(name: string, kind: 'drop_after' | 'hang'): Promise<SeenOrder> {
+/** Renews a watched name, whose date the registry has shown before, with an unknown outcome. */
+async function requestUnknownRenewal(name: string, kind: 'drop_after' | 'hang'): Promise<SeenOrder> {
   await t.alice.command(DOMAINS, `/domain watch ${name}`);
   await until(`a registry lookup of ${name}`, async () => {
     return (await t.demo.bot.expiry.find(name))?.expiry?.source === 'rdap';
@@ -27,10 +27,10 @@ async function unknownRenewal(name: string, kind: 'drop_after' | 'hang'): Promis
   return order;
 }
 
-test('a changed expiry over plain http: a hint for the approver who settles it, and no proof', async () => {
-  const order = await unknownRenewal('cafe.rest', 'drop_after');
+test('a changed expiry over plain HTTP is a hint, not proof, and an approver settles the order', async () => {
+  const order = await requestUnknownRenewal('cafe.rest', 'drop_after');
   await t.demo.moveTime(MINUTE_MS);
-  // After the clock moved, the worker may still have the order; then no lookup ran.
+  // If the worker still had the order when the clock moved, no lookup has run.
   await until('the hint is on the card', async () => {
     await t.demo.bot.catchUp();
     return textOf(order.card).includes('(not proof)');
@@ -38,7 +38,7 @@ test('a changed expiry over plain http: a hint for the approver who settles it, 
   const { card } = order;
   expect(order.state).toBe('UNKNOWN');
   const unwatched = await answerTo(t.workspace, t.alice, '/domain unwatch cafe.rest');
-  expect(unwatched, 'one person, while nobody knows').toContain('Another person must confirm this change');
+  expect(unwatched, 'while it is unknown').toContain('Another person must confirm this change');
   expect(textOf(card)).toMatch(
     /shows the expiry date .*Before this was sent, it was .*The record came over plain HTTP\. Source:/,
   );
@@ -48,13 +48,13 @@ test('a changed expiry over plain http: a hint for the approver who settles it, 
   expect(textOf(form)).toMatch(/not proof.*plain HTTP/s);
   const reply = await order.ends('SUCCEEDED');
   expect(textOf(reply)).toMatch(/<@U0BOB> marked this as done/);
-  expect(textOf(order.card), 'of what is settled').not.toContain('not proof');
+  expect(textOf(order.card), 'the settled card').not.toContain('not proof');
   expect(chargesFor(t.service, 'cafe.rest')).toBe(1);
   expect(requestsOf(t.service, order)).toHaveLength(1);
 });
 
-test('an unchanged expiry after two weeks: shown as not seen, and never settled as not done', async () => {
-  const order = await unknownRenewal('bar.rest', 'hang');
+test('an unchanged expiry after two weeks is shown, but doesn’t settle the order as failed', async () => {
+  const order = await requestUnknownRenewal('bar.rest', 'hang');
   await t.demo.moveTime(10 * MINUTE_MS);
   await t.demo.moveTime(13 * DAY_MS);
   await t.workspace.waitFor(() => textOf(order.card).includes('No renewal found') || undefined, {
@@ -66,13 +66,13 @@ test('an unchanged expiry after two weeks: shown as not seen, and never settled 
   expect(chargesFor(t.service, 'bar.rest')).toBe(0);
 });
 
-test('an order that the registry doesn’t show is settled by an approver; no Retry before, one after', async () => {
-  const order = await unknownRenewal('deli.rest', 'hang');
+test('an order that the registry doesn’t show can be retried only after an approver settles it', async () => {
+  const order = await requestUnknownRenewal('deli.rest', 'hang');
   t.service.faults.set({ kind: 'status_503', match: { interface: 'rdap' } });
   await t.demo.moveTime(DAY_MS + MINUTE_MS);
-  expect(order.state, 'while the registry is away').toBe('UNKNOWN');
+  expect(order.state, 'the state while the registry is down').toBe('UNKNOWN');
   const unknown = await order.reply('UNKNOWN');
-  expect(textOf(unknown), 'what is known').toContain(order.id);
+  expect(textOf(unknown), 'the order in the reply').toContain(order.id);
   expect(textOf(unknown)).toContain('<@U0BOB>');
   expect(buttonsOf(unknown)).toEqual(['order_resolve_done', 'order_resolve_failed']);
 
@@ -84,28 +84,26 @@ test('an order that the registry doesn’t show is settled by an approver; no Re
   t.service.faults.clear();
   const again = await t.workspace.waitFor(
     () => (buttonsOf(settled).includes('order_retry') ? settled : undefined),
-    {
-      what: 'Retry',
-    },
+    { what: 'Retry' },
   );
   await t.alice.click(again, 'order_retry');
-  await until('there is another order', () =>
+  await until('the retry’s card', () =>
     t.workspace
       .messages(DOMAINS)
       .some((message) => textOf(message).includes('deli.rest') && message.ts > settled.ts),
   );
 });
 
-test('a forged Retry during an unknown outcome requests nothing', async () => {
+test('a forged Retry is refused while the outcome is unknown', async () => {
   const order = await ask(t.workspace, t.alice, '/domain renew soup.rest');
   t.service.faults.set({ kind: 'hang', match: { task: 'domain.renew' }, times: 1 });
   await t.bob.click(order.card, 'order_approve');
   await order.ends('UNKNOWN');
   const before = t.workspace.messages(DOMAINS).length;
-  const told = await toldAfter(t.workspace, t.alice, () =>
+  const answer = await toldAfter(t.workspace, t.alice, () =>
     clickAs(t.workspace, t.alice.user.id, 'order_retry', order.id),
   );
-  expect(told).toMatch(/Only failed orders can be retried/);
+  expect(answer).toMatch(/Only failed orders can be retried/);
   expect(t.workspace.messages(DOMAINS)).toHaveLength(before);
   expect(requestsOf(t.service, order)).toHaveLength(1);
 });

@@ -6,8 +6,8 @@ import { orderOf, SeenOrder } from '../support/orders.ts';
 import { closed } from '../support/people.ts';
 
 /*
- * Many orders are pending, and Slack accepts 50 updates a minute. Siblings: settings, stand-ins and the policy refresh
- * cards in the same way.
+ * Many orders are pending, and Slack accepts 50 updates a minute. Settings, stand-ins and the policy update cards in the
+ * same way.
  */
 
 const t = useTestDemo({ settings: { APPROVERS: 'U0BOB,U0CAROL,U0ADA' }, commandsPerMinute: 10_000 });
@@ -20,20 +20,20 @@ const pending = () =>
     .messages(DOMAINS)
     .filter((message) => orderOf(message)?.state === 'PENDING' && message.metadata);
 
-async function formBehind(command: string, button: string, value?: string) {
+async function openFormFrom(command: string, button: string, value?: string) {
   await answerTo(t.workspace, t.ada, command);
   const shown = t.ada.ephemerals().at(-1);
-  if (shown === undefined) throw new Error(`${command} was not answered`);
+  if (shown === undefined) throw new Error(`no reply to ${command}`);
   const which = value === undefined ? {} : { value };
   return actUntilOpened(t.workspace, t.ada, () => t.ada.click(shown, button, which));
 }
 
-/** Submits a form. @returns the answer */
-function submitted(form: View, values: Readonly<Record<string, string>>): Promise<string> {
+/** Submits a form. @returns the reply */
+function submitForm(form: View, values: Readonly<Record<string, string>>): Promise<string> {
   return toldAfter(t.workspace, t.ada, async () => closed(await t.ada.submit(form, values)));
 }
 
-it('an unrelated change sends no update, and after a price change the approved card goes first', async () => {
+it('an unrelated change updates no card, and a clicked card is updated before others', async () => {
   const price17 = { currency: 'EUR', minor: 1_700 };
   const renewal = {
     zone: 'rest',
@@ -49,20 +49,20 @@ it('an unrelated change sends no update, and after a price change the approved c
     await Promise.all(
       names.slice(from, from + AT_ONCE).map((name) => t.alice.command(DOMAINS, `/domain renew ${name}`)),
     );
-  await until('all cards wait', async () => pending().length === ORDERS, 60_000);
+  await until('all pending cards', async () => pending().length === ORDERS, 60_000);
   await t.allShown();
 
   const before = updates().length;
-  const budget = await formBehind('/domain spend', 'budget_add');
-  await submitted(budget, { tag: 'nobody', amount: '20.00', span: 'month' });
+  const budget = await openFormFrom('/domain spend', 'budget_add');
+  await submitForm(budget, { tag: 'nobody', amount: '20.00', span: 'month' });
   await t.allShown();
-  expect(updates().length - before, 'after a budget for a tag that no name has').toBe(0);
+  expect(updates().length - before, 'updates after a budget for an unused tag').toBe(0);
 
   t.workspace.rateLimits.enabled = true;
   const [listed] = await t.demo.bot.prices.list();
-  const price = await formBehind('/domain prices', 'price_edit', listed?.id);
-  expect(await submitted(price, { amount: '18.00' })).toContain('1 price changed.');
-  await until('refreshes begin', async () => updates().length > before);
+  const price = await openFormFrom('/domain prices', 'price_edit', listed?.id);
+  expect(await submitForm(price, { amount: '18.00' })).toContain('1 price changed.');
+  await until('the first update', async () => updates().length > before);
   const waits: number[] = [];
   for (const card of pending().slice(-8)) {
     const order = new SeenOrder(t.workspace, orderOf(card)?.id ?? '', DOMAINS);

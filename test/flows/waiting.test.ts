@@ -2,13 +2,13 @@ import { expect, test } from 'vitest';
 import { diffPrices } from '../../src/money/prices.ts';
 import { actUntilOpened, answerTo, textOf, useTestDemo } from '../support/demo.ts';
 
-/* The cost of waiting, wherever a person decides about a name: on its screen, in the digest, before a lapse. */
+/* The cost of waiting is shown wherever people decide about a name. */
 
 const EXPIRY = 'C0EXPIRY';
 const DAY_MS = 86_400_000;
 const t = useTestDemo();
 
-test('is shown on a name’s screen, in the digest by its amount, and before a lapse', async () => {
+test('the cost of waiting is shown by /domain name and before a lapse, and sorts the digest', async () => {
   const price = { period: 1, validFrom: '2020-01-01', source: 'Contract 7' } as const;
   const eur = (minor: number) => ({ currency: 'EUR', minor });
   await t.demo.bot.prices.save(
@@ -34,10 +34,10 @@ test('is shown on a name’s screen, in the digest by its amount, and before a l
 
   await t.demo.moveTime(DAY_MS);
   const digest = t.workspace.messages(EXPIRY).find((message) => textOf(message).includes('need a decision'));
-  if (digest === undefined) throw new Error('the morning brought no digest');
-  const said = textOf(digest);
-  expect(said.indexOf('zebra.rest'), 'the one that costs more goes first').toBeLessThan(
-    said.indexOf('aaa.example'),
+  if (digest === undefined) throw new Error('no digest was posted');
+  const text = textOf(digest);
+  expect(text.indexOf('zebra.rest'), 'the more expensive name first').toBeLessThan(
+    text.indexOf('aaa.example'),
   );
 
   const form = await actUntilOpened(t.workspace, t.alice, () =>
@@ -50,6 +50,6 @@ test('is shown on a name’s screen, in the digest by its amount, and before a l
       t.workspace
         .messages(EXPIRY)
         .some((message) => /let it lapse.*Deadlines and costs: renew by/s.test(textOf(message))) || undefined,
-    { what: 'the request to say what waiting costs' },
+    { what: 'the cost of waiting in the request' },
   );
 });

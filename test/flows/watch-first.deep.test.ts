@@ -11,8 +11,8 @@ import { orderAfter } from '../support/orders.ts';
 import { type RunningWhois, startWhois } from '../support/whois-server.ts';
 
 /*
- * From nothing: Slack's tokens alone, three names, reminders, a name renewed elsewhere; then a domain service is
- * connected to the same database, and a renewal is ordered. Each test goes on where the one before ended.
+ * A team starts with only Slack's tokens, three names and reminders, renews a name elsewhere, then connects a domain
+ * service and orders a renewal. Each test continues where the previous one ended.
  */
 
 const DAY_MS = 86_400_000;
@@ -26,7 +26,7 @@ let whois: RunningWhois;
 let demo: Demo;
 
 const ada = () => demo.workspace.as('U0ADA');
-const told = (line: string) => answerTo(demo.workspace, ada(), `/domain ${line}`);
+const send = (line: string) => answerTo(demo.workspace, ada(), `/domain ${line}`);
 
 function register(name: string, days: number, registrar = 'Sandbox Registrar Ltd'): void {
   const noon = new Date(demo.service.clock.registry() + days * DAY_MS).setUTCHours(12, 0, 0, 0);
@@ -58,10 +58,10 @@ afterAll(async () => {
   await rm(dataDir, { recursive: true, force: true });
 });
 
-test('a list of names is answered with a line each: expiry, source, days, registrar and what is wrong', async () => {
+test('watching a list of names shows a line for each, with its expiry and problems', async () => {
   register('cafe.rest', 7);
   register('bar.rest', 300);
-  const answer = await told('watch cafe.rest, <http://bar.rest|bar.rest>;laden.io www.cafe.rest');
+  const answer = await send('watch cafe.rest, <http://bar.rest|bar.rest>;laden.io www.cafe.rest');
   expect(answer).toMatch(/3 names watched/);
   expect(answer).toMatch(
     /\*cafe\.rest\* · expires .* \(in 7 days\), from the registry · Sandbox Registrar Ltd · .*expires within 30 days/,
@@ -72,7 +72,7 @@ test('a list of names is answered with a line each: expiry, source, days, regist
   expect(answer).toMatch(/\*laden\.io\* · expires 4 May 2031 .*, from WHOIS · Gandi SAS/);
   expect(answer).toMatch(/www\.cafe\.rest.*cafe\.rest/);
   expect(buttonsOf(ada().ephemerals().at(-1) ?? { blocks: [] })).toEqual(['watch_domain', 'reminders_here']);
-  expect(await told('name laden.io')).toMatch(/Expires 4 May 2031\*.*according to WHOIS/);
+  expect(await send('name laden.io')).toMatch(/Expires 4 May 2031\*.*according to WHOIS/);
 });
 
 test.each([
@@ -80,26 +80,28 @@ test.each([
   ['cafe.rest bar.rest 2030-01-01', /a date only for a single name/],
   ['free.rest', /no record/],
   ['laden.museum', /don’t know its expiry date yet.*can’t be reached/s],
-])('watch %s says what to do', async (line, answer) => {
-  expect(await told(`watch ${line}`)).toMatch(answer);
-  await told('unwatch free.rest');
-  await told('unwatch laden.museum');
+])('watch %s gets a reply with what to do', async (line, answer) => {
+  expect(await send(`watch ${line}`)).toMatch(answer);
+  await send('unwatch free.rest');
+  await send('unwatch laden.museum');
 });
 
-test('an admin sends the reminders to the channel of the answer', async () => {
-  await told('watch cafe.rest');
+test('an admin can choose the current channel for reminders', async () => {
+  await send('watch cafe.rest');
   const offer = ada().ephemerals().at(-1);
-  if (offer === undefined) throw new Error('nothing was answered');
+  if (offer === undefined) throw new Error('no reply');
   const before = ada().ephemerals().length;
   await ada().click(offer, 'reminders_here');
-  await until('it is confirmed', () => /now go to/.test(ada().ephemerals().slice(before).map(textOf).join()));
+  await until('the confirmation', () =>
+    /now go to/.test(ada().ephemerals().slice(before).map(textOf).join()),
+  );
   expect(demo.workspace.messages(DOMAINS).map(textOf).join()).toContain(
     'Expiry reminders will now be posted here',
   );
-  expect(await told('watch cafe.rest')).not.toContain('reminder channel');
+  expect(await send('watch cafe.rest')).not.toContain('reminder channel');
 });
 
-async function digest(days = 1): Promise<Message> {
+async function waitForDigest(days = 1): Promise<Message> {
   const before = new Set(demo.workspace.messages(DOMAINS).map(({ ts }) => ts));
   await demo.moveTime(days * DAY_MS);
   const isDigest = ({ ts, blocks }: Message) =>
@@ -109,8 +111,8 @@ async function digest(days = 1): Promise<Message> {
   });
 }
 
-test('the digest takes the date of a renewal elsewhere, and reminders stop', async () => {
-  const message = await digest();
+test('a renewal elsewhere can be entered from the digest until the registry shows it', async () => {
+  const message = await waitForDigest();
   expect(textOf(message)).toMatch(/cafe\.rest.* expires in 6 days/);
   const reminders = buttonsOf(message).filter((id) => id.startsWith('reminder_'));
   expect(reminders).toEqual(['reminder_renewed', 'reminder_snooze', 'reminder_lapse']);
@@ -128,14 +130,14 @@ test('the digest takes the date of a renewal elsewhere, and reminders stop', asy
   const reply = await demo.workspace.waitFor(() => inThread()[0], { what: 'a reply' });
   expect(textOf(reply)).toMatch(/cafe\.rest.* was renewed elsewhere, reported by .*old registrar/);
   // The registry still shows the old date.
-  await told('watch cafe.rest');
+  await send('watch cafe.rest');
   expect((await demo.bot.expiry.find('cafe.rest'))?.expiry).toMatchObject({ source: 'person', by: 'U0ADA' });
   register('cafe.rest', 365);
-  await told('watch cafe.rest');
+  await send('watch cafe.rest');
   expect((await demo.bot.expiry.find('cafe.rest'))?.expiry).toMatchObject({ source: 'rdap' });
 });
 
-test('a domain service is connected later: nothing is lost, and a renewal is ordered', async () => {
+test('connecting a domain service later loses nothing, and a renewal can be ordered', async () => {
   await demo.stop();
   await start({ REMINDER_CHANNEL: '' });
   const { workspace } = demo;
@@ -147,12 +149,12 @@ test('a domain service is connected later: nothing is lost, and a renewal is ord
   await order.ends('SUCCEEDED');
 });
 
-test('a name at another registrar can be renewed there or by an order', async () => {
+test('a name at another registrar can be marked as renewed there, or renewed by an order', async () => {
   register('away.rest', 5, 'Elsewhere Registrar Inc.');
   register('near.rest', 4);
-  await told('watch away.rest near.rest');
-  // The restart set the clock back by a day.
-  const buttons = buttonsOf(await digest(2));
+  await send('watch away.rest near.rest');
+  // The restart has set the clock back by a day.
+  const buttons = buttonsOf(await waitForDigest(2));
   expect(buttons.filter((id) => id === 'reminder_renew')).toHaveLength(2);
   expect(buttons.filter((id) => id === 'reminder_renewed')).toHaveLength(1);
 });

@@ -4,7 +4,7 @@ import { NO_SERVICE } from '../../src/slack/help/help.view.ts';
 import { COMMANDS } from '../../src/slack/index.ts';
 import { answerTo, DOMAINS, textOf, until, useTestDemo } from '../support/demo.ts';
 
-/* The bot with Slack's tokens alone: no domain service, no approvers, no reminder channel. */
+/* The bot with only Slack's tokens: no domain service, approvers or reminder channel. */
 
 const NO_SETTINGS = {
   ...{ SERVICE_JSON_URL: '', SERVICE_XML_URL: '', APPROVERS: '', ADMINS: '', REMINDER_CHANNEL: '' },
@@ -12,36 +12,36 @@ const NO_SETTINGS = {
 
 const t = useTestDemo({ settings: NO_SETTINGS, linked: [] });
 
-const told = (line: string) => answerTo(t.workspace, t.ada, `/domain ${line}`);
+const send = (line: string) => answerTo(t.workspace, t.ada, `/domain ${line}`);
 
 const WITHOUT_SERVICE = /^(help|name|names|rules|orders?|key|away|back|(un)?watch|expiring|calendar)$/;
 
-test('every subcommand answers: those that need a service say which setting connects one', async () => {
+test('every subcommand replies; those that need a service name the setting to connect one', async () => {
   for (const [name, { needs }] of COMMANDS) {
-    const before = { told: t.ada.ephemerals().length, views: t.ada.openedViews().length };
+    const before = { replies: t.ada.ephemerals().length, views: t.ada.openedViews().length };
     await t.ada.command(DOMAINS, `/domain ${name}`);
     await until(
-      `${name} answers`,
-      () => t.ada.ephemerals().length > before.told || t.ada.openedViews().length > before.views,
+      `a reply to ${name}`,
+      () => t.ada.ephemerals().length > before.replies || t.ada.openedViews().length > before.views,
     );
-    const answer = t.ada.ephemerals()[before.told]?.text ?? '';
-    const isOfService = ['service', 'linked', 'account'].includes(needs);
-    expect(answer === NO_SERVICE.text, `${name}: ${answer}`).toBe(isOfService);
-    if (WITHOUT_SERVICE.test(name)) expect(isOfService, name).toBe(false);
+    const answer = t.ada.ephemerals()[before.replies]?.text ?? '';
+    const needsService = ['service', 'linked', 'account'].includes(needs);
+    expect(answer === NO_SERVICE.text, `${name}: ${answer}`).toBe(needsService);
+    if (WITHOUT_SERVICE.test(name)) expect(needsService, name).toBe(false);
   }
 });
 
-test('help, corrections, Home and lists leave out features that need a service', async () => {
-  const help = await told('help all');
+test('help, suggestions, Home and lists leave out features that need a service', async () => {
+  const help = await send('help all');
   expect(help).toMatch(/\/domain watch NAME/);
   expect(help).not.toMatch(/\/domain (link|renew|create|mandates|presets|bulk)\b|linked/);
-  expect(await told('help')).not.toMatch(/renew|link/);
-  expect(await told('help renew')).toContain('`SERVICE_JSON_URL` to connect one');
-  expect(await told('renw cafe.rest')).not.toMatch(/renew/);
-  expect(await told('wacth cafe.rest')).toContain('/domain watch');
-  await told('watch cafe.rest');
+  expect(await send('help')).not.toMatch(/renew|link/);
+  expect(await send('help renew')).toContain('`SERVICE_JSON_URL` to connect one');
+  expect(await send('renw cafe.rest')).not.toMatch(/renew/);
+  expect(await send('wacth cafe.rest')).toContain('/domain watch');
+  await send('watch cafe.rest');
   for (const line of ['names', 'name cafe.rest', 'expiring 3000']) {
-    await told(line);
+    await send(line);
     expect(JSON.stringify(t.ada.ephemerals().at(-1)?.blocks), line).not.toMatch(
       /names_renew|reminder_re(new|store)"/,
     );
@@ -52,7 +52,7 @@ test('help, corrections, Home and lists leave out features that need a service',
   expect(textOf(home)).not.toMatch(/account|order/i);
 });
 
-test('the workspace’s admins are the approvers, and doctor says that no service is connected', async () => {
+test('the workspace’s admins are the approvers, and the log says that no service is connected', async () => {
   const before = t.ada.openedViews().length;
   await t.ada.command(DOMAINS, '/domain settings');
   const view = await t.workspace.waitFor(() => t.ada.openedViews()[before], { what: 'the settings' });

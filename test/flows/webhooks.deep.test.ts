@@ -6,7 +6,7 @@ import { answerTo, openForm, textOf, until, useTestDemo } from '../support/demo.
 import { approvedBy, ask } from '../support/orders.ts';
 import { type ReceivedWebhook, startReceiver, WEBHOOK_SECRET } from '../support/webhook-receiver.ts';
 
-/* Webhooks of the whole product. */
+/* Webhooks, from the event to the receiver. */
 
 const receiver = await startReceiver();
 afterAll(() => receiver.close());
@@ -22,94 +22,94 @@ afterEach(() => {
   receiver.answers((response) => response.end());
 });
 
-/** The first webhook of a type, after this many. */
-async function arrival(type: string, since = 0): Promise<ReceivedWebhook> {
+/** The first webhook of a type after the first `since` webhooks. */
+async function waitForWebhook(type: string, since = 0): Promise<ReceivedWebhook> {
   const found = () => receiver.received.slice(since).find(({ body }) => body.type === type);
-  await until(`the webhook ${type} arrived`, () => found() !== undefined);
+  await until(`the webhook ${type}`, () => found() !== undefined);
   const webhook = found();
-  if (webhook === undefined) throw new Error('it is gone');
+  if (webhook === undefined) throw new Error('the webhook is gone');
   return webhook;
 }
 let aheadMs = 0;
-/** Moves the clock of the bot. */
-async function move(ms: number): Promise<void> {
+async function advance(ms: number): Promise<void> {
   aheadMs += ms;
   await t.demo.moveTime(ms);
 }
 const toAda = () => t.workspace.messages('D0ADA').map((message: Message) => textOf(message));
 
-async function pressTest(): Promise<void> {
+async function sendTest(): Promise<void> {
   const form = await openForm(t.workspace, t.ada, '/domain settings');
   expect(textOf(form)).toContain(`Webhooks go to \`${host}\``);
   expect(JSON.stringify(form)).not.toContain('canary');
   await t.ada.click(form, 'webhook_test');
 }
 
-test('an unknown outcome is sent', async () => {
+test('an unknown outcome sends a webhook without the reason', async () => {
   t.service.faults.set({ kind: 'drop_before', times: 1, match: { task: 'domain.renew' } });
   const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew cafe.rest -- client paid'));
   await order.ends('UNKNOWN');
-  const { body } = await arrival('order.unknown');
+  const { body } = await waitForWebhook('order.unknown');
   expect(body.data).toMatchObject({ order_id: order.id, task: 'renew', names: ['cafe.rest'] });
   expect(JSON.stringify(body)).not.toContain('client paid');
 });
 
-test('the newest seal is sent each hour, complete, with its anchor', async () => {
+test('the latest seal is sent each hour, in full and with its anchor', async () => {
   const since = receiver.received.length;
   await answerTo(t.workspace, t.alice, '/domain watch sealed.example');
-  await move(HOUR_MS);
-  const { data } = (await arrival('seal.created', since)).body;
-  if (!('anchor' in data)) throw new Error('it has no anchor');
+  await advance(HOUR_MS);
+  const { data } = (await waitForWebhook('seal.created', since)).body;
+  if (!('anchor' in data)) throw new Error('no anchor');
   const hash = createHash('sha256').update(formatCanonicalJson(data.seal)).digest('hex');
   expect(data.anchor).toBe(`${data.seal.n}:${hash}`);
   expect(data.seal).toMatchObject({ type: 'seal', signature: expect.any(String) });
 });
 
-test('an admin sends a test; if it isn’t accepted, admins are notified once', async () => {
+test('an admin can send a test webhook; if it fails, admins are notified once', async () => {
   const since = receiver.received.length;
-  await pressTest();
-  await arrival('test', since);
+  await sendTest();
+  await waitForWebhook('test', since);
   expect(toAda().join()).not.toContain(host);
 
   receiver.answers((response) => response.writeHead(503).end());
-  await pressTest();
-  const said = () => toAda().filter((text) => text.includes('are failing, because'));
-  await t.workspace.waitFor(() => said().length > 0 || undefined, {
+  await sendTest();
+  const failureAlerts = () => toAda().filter((text) => text.includes('are failing, because'));
+  await t.workspace.waitFor(() => failureAlerts().length > 0 || undefined, {
     what: 'a message to Ada',
     timeoutMs: 15_000,
   });
-  expect(said()[0]).toContain(`Webhooks to \`${host}\` (\`WEBHOOK_URLS\`) are failing`);
-  await move(3 * HOUR_MS);
-  expect(said()).toHaveLength(1);
+  expect(failureAlerts()[0]).toContain(`Webhooks to \`${host}\` (\`WEBHOOK_URLS\`) are failing`);
+  await advance(3 * HOUR_MS);
+  expect(failureAlerts()).toHaveLength(1);
   receiver.answers((response) => response.end());
-  // Seals of the ledger are sent meanwhile, too.
-  const tried = receiver.received.findLast(({ body }) => body.type === 'test');
+  // Seals are sent meanwhile, too.
+  const failedTest = receiver.received.findLast(({ body }) => body.type === 'test');
   const before = receiver.received.length;
-  await move(6 * HOUR_MS);
-  expect((await arrival('test', before)).id).toBe(tried?.id);
+  await advance(6 * HOUR_MS);
+  expect((await waitForWebhook('test', before)).id).toBe(failedTest?.id);
 });
 
-test('the last reminder of a name is sent, and earlier ones aren’t', async () => {
+test('only the last reminder of a name sends a webhook', async () => {
   await t.alice.command('C0DOMAINS', '/domain watch last.example 2030-01-10');
-  const moveTo = (day: string) => move(new Date(`2030-01-${day}T12:00:00Z`).getTime() - Date.now() - aheadMs);
-  const ofLast = () =>
+  const moveTo = (day: string) =>
+    advance(new Date(`2030-01-${day}T12:00:00Z`).getTime() - Date.now() - aheadMs);
+  const reminders = () =>
     receiver.received
       .map(({ body }) => body.data)
       .filter((data) => 'expires' in data && data.name === 'last.example');
   await moveTo('07');
-  expect(ofLast()).toEqual([]);
+  expect(reminders()).toEqual([]);
   await moveTo('09');
-  await until('the last reminder', async () => ofLast().length > 0);
-  expect(ofLast()).toEqual([expect.objectContaining({ code: 'registered', expires: '2030-01-10' })]);
+  await until('the last reminder', async () => reminders().length > 0);
+  expect(reminders()).toEqual([expect.objectContaining({ code: 'registered', expires: '2030-01-10' })]);
 });
 
-test('a Slack outage of an hour is sent', async () => {
+test('a Slack outage of an hour sends a webhook', async () => {
   const since = receiver.received.length;
   t.workspace.faults.set({ method: '*', kind: 'http_500' });
   await t.bob.openHome();
-  await move(HOUR_MS / 2);
+  await advance(HOUR_MS / 2);
   expect(receiver.received.slice(since).map(({ body }) => body.type)).not.toContain('slack.unreachable');
-  await move(HOUR_MS);
-  const { body } = await arrival('slack.unreachable', since);
+  await advance(HOUR_MS);
+  const { body } = await waitForWebhook('slack.unreachable', since);
   expect(body.data.code).toBe('unreachable');
 });

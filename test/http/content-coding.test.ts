@@ -4,11 +4,11 @@ import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ExchangeLimits, exchangeOnFreshConnection } from '../../src/http/exchange.ts';
 
-let answer: (response: ServerResponse) => void;
-let accepted: string | undefined;
+let respond: (response: ServerResponse) => void;
+let acceptEncoding: string | undefined;
 const server = createServer((request, response) => {
-  accepted = String(request.headers['accept-encoding']);
-  answer(response);
+  acceptEncoding = String(request.headers['accept-encoding']);
+  respond(response);
 });
 beforeAll(() => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve)));
 afterAll(() => server.close());
@@ -19,8 +19,8 @@ function get(limits: Partial<ExchangeLimits> = {}) {
   return exchangeOnFreshConnection(request, { timeoutMs: 2_000, maxBytes: 10_000, ...limits });
 }
 
-const answering = (body: Buffer, coding: string | string[], status = 200) => {
-  answer = (response) => response.setHeader('content-encoding', coding).writeHead(status).end(body);
+const respondWith = (body: Buffer, coding: string | string[], status = 200) => {
+  respond = (response) => response.setHeader('content-encoding', coding).writeHead(status).end(body);
 };
 
 const TEXT = Buffer.from('{"status":{"code":"S1"}} €'.repeat(20));
@@ -41,29 +41,29 @@ describe('a body', () => {
     ['', TEXT],
   ])('in %j is decoded', async (coding, body) => {
     for (const status of [200, 404, 503]) {
-      answering(body, coding, status);
+      respondWith(body, coding, status);
       expect(await get()).toMatchObject({ status, body: TEXT, rawBody: body });
-      expect(accepted).toBe('gzip, br, deflate');
+      expect(acceptEncoding).toBe('gzip, br, deflate');
     }
   });
 
   test.each<[string, string, Buffer]>([
-    ['of an unknown coding', 'zstd', TEXT],
-    ['of an unknown coding over a known one', 'gzip, compress', gzipSync(TEXT)],
-    ['that is cut', 'gzip', gzipSync(TEXT).subarray(0, 30)],
-    ['that is cut', 'br', brotliCompressSync(TEXT).subarray(0, 20)],
-    ['that is cut', 'deflate', deflateSync(TEXT).subarray(0, 20)],
-    ['that is cut', 'deflate', deflateRawSync(TEXT).subarray(0, 20)],
+    ['in an unknown coding', 'zstd', TEXT],
+    ['in a known and an unknown coding', 'gzip, compress', gzipSync(TEXT)],
+    ['that is truncated', 'gzip', gzipSync(TEXT).subarray(0, 30)],
+    ['that is truncated', 'br', brotliCompressSync(TEXT).subarray(0, 20)],
+    ['that is truncated', 'deflate', deflateSync(TEXT).subarray(0, 20)],
+    ['that is truncated raw', 'deflate', deflateRawSync(TEXT).subarray(0, 20)],
     ['with a wrong checksum', 'gzip', Buffer.concat([gzipSync(TEXT).subarray(0, -8), Buffer.alloc(8)])],
-    ['that is plain', 'gzip', TEXT],
-    ['of many codings', Array(6).fill('identity').join(), TEXT],
-  ])('%s (%s) is not decoded', async (_what, coding, body) => {
-    answering(body, coding);
+    ['that is uncompressed', 'gzip', TEXT],
+    ['with too many codings', Array(6).fill('identity').join(), TEXT],
+  ])('%s (%s) isn’t decoded', async (_what, coding, body) => {
+    respondWith(body, coding);
     expect(await get()).toMatchObject({ status: 200, body: undefined, rawBody: body });
   });
 
-  test('an empty body needs no decoding', async () => {
-    answering(Buffer.alloc(0), 'gzip', 204);
+  test('that is empty needs no decoding', async () => {
+    respondWith(Buffer.alloc(0), 'gzip', 204);
     expect(await get()).toMatchObject({ status: 204, body: Buffer.alloc(0) });
   });
 
@@ -73,14 +73,14 @@ describe('a body', () => {
     ['deflate', deflateSync(Buffer.alloc(10_001))],
     ['deflate', deflateRawSync(Buffer.alloc(10_001))],
     ['gzip, gzip', gzipSync(gzipSync(Buffer.alloc(10_000_000)))],
-  ])('in %s that expands over the limit is too large', async (coding, body) => {
+  ])('in %s that expands beyond the limit is refused', async (coding, body) => {
     expect(body.length).toBeLessThan(10_000);
-    answering(body, coding);
+    respondWith(body, coding);
     await expect(get()).rejects.toMatchObject({ failure: 'too_large', mayHaveBeenSent: true, status: 200 });
   });
 
-  test('of exactly the limit is accepted', async () => {
-    answering(gzipSync(Buffer.alloc(10_000)), 'gzip');
+  test('that expands exactly to the limit is accepted', async () => {
+    respondWith(gzipSync(Buffer.alloc(10_000)), 'gzip');
     expect((await get()).body).toHaveLength(10_000);
   });
 });
@@ -88,9 +88,9 @@ describe('a body', () => {
 test.each<[string, (response: ServerResponse) => void]>([
   ['is large', (response) => response.end(Buffer.alloc(20_000))],
   ['never ends', (response) => response.write('<html>')],
-  ['breaks off', (response) => response.write('<html>', () => response.destroy())],
-  ['cannot be decoded', (response) => response.writeHead(200, { 'content-encoding': 'zstd' }).end('x')],
-])('ignoring a body that %s keeps the status', async (_what, respond) => {
-  answer = respond;
+  ['is truncated', (response) => response.write('<html>', () => response.destroy())],
+  ['can’t be decoded', (response) => response.writeHead(200, { 'content-encoding': 'zstd' }).end('x')],
+])('the status is returned even if a discarded body %s', async (_what, handler) => {
+  respond = handler;
   expect(await get({ maxBytes: 'discard_body' })).toMatchObject({ status: 200, body: Buffer.alloc(0) });
 });

@@ -3,8 +3,8 @@ import { HostBusyError, HostRateLimiter } from '../../src/http/host-rate-limiter
 
 let now = new Date('2026-06-01T00:00:00Z');
 
-/** A request that the test ends. */
-function heldRequest() {
+/** Creates a request that the test ends. */
+function createHeldRequest() {
   let end = () => {};
   let started = false;
   const answer = new Promise<void>((resolve) => {
@@ -22,28 +22,28 @@ function heldRequest() {
   };
 }
 
-function gate(maxConcurrent: number): HostRateLimiter {
+function createLimiter(maxConcurrent: number): HostRateLimiter {
   return new HostRateLimiter({ maxConcurrent, spacingMs: 0, now: () => now });
 }
 
-const settled = () => new Promise((resolve) => setImmediate(resolve));
+const settlePromises = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('a slot', () => {
   test('is granted in the order of requests', async () => {
-    const host = gate(1);
-    const requests = [heldRequest(), heldRequest(), heldRequest()];
+    const host = createLimiter(1);
+    const requests = [createHeldRequest(), createHeldRequest(), createHeldRequest()];
     const runs = requests.map(({ run }) => host.run(run, undefined));
     for (const [index, request] of requests.entries()) {
-      await settled();
+      await settlePromises();
       expect(requests.map(({ started }) => started)).toEqual(requests.map((_, other) => other <= index));
       request.end();
     }
     await Promise.all(runs);
   });
 
-  test('isn’t lost to a caller that gave up waiting', async () => {
-    const host = gate(1);
-    const [first, never, last] = [heldRequest(), heldRequest(), heldRequest()];
+  test('isn’t taken by a caller that stopped waiting', async () => {
+    const host = createLimiter(1);
+    const [first, never, last] = [createHeldRequest(), createHeldRequest(), createHeldRequest()];
     const controller = new AbortController();
     const firstRun = host.run(first.run, undefined);
     const abandoned = host.run(never.run, controller.signal);
@@ -57,19 +57,19 @@ describe('a slot', () => {
   });
 
   test('is free again after a failed request', async () => {
-    const host = gate(1);
+    const host = createLimiter(1);
     await expect(host.run(() => Promise.reject(new Error('cut')), undefined)).rejects.toThrow('cut');
     await expect(host.run(() => Promise.resolve('next'), undefined)).resolves.toBe('next');
   });
 });
 
-test('a closed host refuses new and waiting callers until its time is over', async () => {
-  const host = gate(1);
-  const first = heldRequest();
-  const waiting = heldRequest();
+test('a paused host refuses new and waiting callers until the pause ends', async () => {
+  const host = createLimiter(1);
+  const first = createHeldRequest();
+  const waiting = createHeldRequest();
   const firstRun = host.run(first.run, undefined);
   const waitingRun = host.run(waiting.run, undefined);
-  await settled();
+  await settlePromises();
   host.pause(5_000);
   host.pause(1_000);
   first.end();
@@ -80,9 +80,9 @@ test('a closed host refuses new and waiting callers until its time is over', asy
   await expect(host.run(() => Promise.resolve('open'), undefined)).resolves.toBe('open');
 });
 
-test('doesn’t go to a caller that gave up before', async () => {
-  const request = heldRequest();
+test('a request isn’t started if its signal is already aborted', async () => {
+  const request = createHeldRequest();
   const signal = AbortSignal.abort(new Error('gone'));
-  await expect(gate(1).run(request.run, signal)).rejects.toThrow('gone');
+  await expect(createLimiter(1).run(request.run, signal)).rejects.toThrow('gone');
   expect(request.started).toBe(false);
 });

@@ -8,7 +8,7 @@ function resolve(guard: ReturnType<typeof createAddressGuard>, host: string, all
   });
 }
 
-describe('with a public bootstrap file', () => {
+describe('the guard with a public bootstrap file', () => {
   const guard = createAddressGuard(new URL('https://data.iana.org/rdap/dns.json'));
 
   test.each([
@@ -45,7 +45,7 @@ describe('with a public bootstrap file', () => {
     'http://[2001:0:a00:1::f7f7:f7f7]/',
     'http://[2001:0:808:808:0:1234:80ff:fffe]/',
     'http://[2001:0:808:808:0:1234:5601:5601]/',
-  ])('%s is not requested', (url) => {
+  ])('refuses %s', (url) => {
     expect(() => guard.check(new URL(url))).toThrow(PrivateAddressError);
   });
 
@@ -58,17 +58,17 @@ describe('with a public bootstrap file', () => {
     'https://[2001:0:808:808:0:1234:f7f7:f7f7]/',
     'https://[2001:500::7f00:1]/',
     'https://rdap.example/',
-  ])('%s may be requested', (url) => {
+  ])('allows %s', (url) => {
     expect(() => guard.check(new URL(url))).not.toThrow();
   });
 
-  test('a name that resolves to the loopback is not requested', async () => {
+  test('refuses a name that resolves to the loopback', async () => {
     await expect(resolve(guard, 'localhost', true)).rejects.toThrow(PrivateAddressError);
     await expect(resolve(guard, 'localhost', false)).rejects.toThrow('localhost has a private address');
   });
 
   test.each(['64:ff9b::a00:1', '2002:a00:1::', '2001:0:808:808:0:0:f5ff:fffe', '::10.0.0.1'])(
-    'a name that resolves to %s is not requested',
+    'refuses a name that resolves to %s',
     async (address) => {
       const leading = createAddressGuard(
         new URL('https://data.iana.org/rdap/dns.json'),
@@ -82,28 +82,28 @@ describe('with a public bootstrap file', () => {
     },
   );
 
-  test('a name without an address is a lookup error', async () => {
+  test('throws the lookup error for a name without an address', async () => {
     await expect(resolve(guard, 'nowhere.invalid', true)).rejects.not.toBeInstanceOf(PrivateAddressError);
   });
 });
 
-describe('with a sandbox on the loopback', () => {
+describe('the guard with a sandbox on the loopback', () => {
   const guard = createAddressGuard(new URL('http://localhost:4000/dns.json'));
 
-  test('other servers of the loopback may be requested, other private ones not', () => {
+  test('allows other loopback servers, but no other private addresses', () => {
     expect(() => guard.check(new URL('http://127.0.0.1:4001/'))).not.toThrow();
     expect(() => guard.check(new URL('http://[::1]:4001/'))).not.toThrow();
     expect(() => guard.check(new URL('http://10.0.0.1/'))).toThrow(PrivateAddressError);
   });
 
-  test('names are resolved in both ways that sockets use', async () => {
+  test('resolves names to one or all addresses, as sockets need', async () => {
     const one = await resolve(guard, 'localhost', false);
     const all = await resolve(guard, 'localhost', true);
     expect(all).toContainEqual(expect.objectContaining({ address: one }));
   });
 });
 
-test('a private host that the operator configured is trusted, and no other', () => {
+test('the guard allows only the private host that the operator configured', () => {
   const guard = createAddressGuard(new URL('http://10.0.0.5/dns.json'));
   expect(() => guard.check(new URL('http://10.0.0.5:8080/'))).not.toThrow();
   expect(() => guard.check(new URL('http://10.0.0.6/'))).toThrow(PrivateAddressError);

@@ -5,8 +5,7 @@ import { createLedgerStore } from '../../src/store/ledger.ts';
 import { type LedgerRig, startLedgerRig, textOf, verifyText } from './rig.ts';
 
 /*
- * Sealers that die at any moment. A sealer does all its work in one transaction: for the database, a killed process is
- * a closed connection.
+ * Kills sealers at random times. A sealer works in one transaction, so closing its connection kills it.
  */
 
 const KILLS = 150;
@@ -18,8 +17,8 @@ beforeAll(async () => {
 });
 afterAll(() => rig.end());
 
-/** Ends the connections in a sealer's transaction. @returns how many */
-async function kill(): Promise<number> {
+/** Closes connections in a sealer's transaction. @returns their count */
+async function killSealers(): Promise<number> {
   const rows = await rig.sql(`
     SELECT pg_terminate_backend(pid) FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = 'domain-steward' AND xact_start IS NOT NULL
@@ -27,7 +26,7 @@ async function kill(): Promise<number> {
   return rows.length;
 }
 
-test(`${KILLS} kills while sealing: one chain, no fork, nothing sealed twice`, {
+test(`${KILLS} kills while sealing leave one chain with every event sealed once`, {
   timeout: 240_000,
 }, async () => {
   let isOver = false;
@@ -48,7 +47,7 @@ test(`${KILLS} kills while sealing: one chain, no fork, nothing sealed twice`, {
     await rig.happen(3);
     written += 3;
     await sleep(Math.random() * 4);
-    killed += await kill();
+    killed += await killSealers();
   }
   isOver = true;
   await Promise.all(sealers);

@@ -16,15 +16,15 @@ beforeEach(async () => {
 });
 afterEach(() => rig.end());
 
-/** Seals of these numbers of events. */
-async function sealed(...sizes: readonly number[]): Promise<void> {
+/** Writes and seals events: one seal for each number. */
+async function sealEvents(...sizes: readonly number[]): Promise<void> {
   for (const size of sizes) {
     await rig.happen(size);
     await rig.running.turn();
   }
 }
 
-async function sealedLongAgo(size: number): Promise<void> {
+async function sealOldEvents(size: number): Promise<void> {
   await rig.happen(size, at(0));
   await rig.running.turn();
 }
@@ -32,30 +32,30 @@ async function sealedLongAgo(size: number): Promise<void> {
 const file = () => textOf(rig.ledger().streamFile());
 const newest = async () => {
   const seal = await rig.ledgerStore.findNewestSeal();
-  if (seal === undefined) throw new Error('nothing is sealed');
+  if (seal === undefined) throw new Error('no seal found');
   return seal;
 };
-/** The reported differences, oldest first. */
-async function told(): Promise<readonly (readonly LedgerDifference[])[]> {
+/** Loads the reported differences, oldest first. */
+async function listReports(): Promise<readonly (readonly LedgerDifference[])[]> {
   const rows = await rig.sql(`SELECT data FROM events WHERE kind = 'ledger_differs' ORDER BY seq`);
   return rows.map(({ data }) => (data as { differences: LedgerDifference[] }).differences);
 }
 
 describe('sealing', () => {
-  test('creates a ledger that a program without our code proves', async () => {
-    await sealed(1, 7, 30);
+  test('creates a ledger that the independent verifier proves', async () => {
+    await sealEvents(1, 7, 30);
     const report = await verifyText(await file(), { key: rig.key.fingerprint, anchors: [await newest()] });
     expect(report).toMatchObject({ verdict: 'proved', events: { count: 38 }, seals: { from: 1, to: 3 } });
   });
 
-  test('includes events that commit late, and numbers them without a gap', async () => {
+  test('includes events that commit late, and numbers events without gaps', async () => {
     await rig.happen();
     const late = await rig.database.transaction(async (run) => {
       const insert = `INSERT INTO events (subject_kind, subject_id, kind, actor, at, data)
         VALUES ('name', 'late.rest', 'name_watched', 'U0BOB', now(), '{}')`;
       await run({ text: insert, values: [] });
-      // It has its number in the log; another event gets the next one, and is sealed first.
-      await sealed(1);
+      // The next event in the log is sealed before this one commits.
+      await sealEvents(1);
       return newest();
     });
     expect(late.to).toBe(2);
@@ -65,12 +65,12 @@ describe('sealing', () => {
         throw new Error('rolled back');
       })
       .catch(() => undefined);
-    await sealed(1);
+    await sealEvents(1);
     expect(await newest()).toMatchObject({ n: 2, from: 3, to: 4 });
     expect(await verifyText(await file())).toMatchObject({ verdict: 'proved', events: { count: 4 } });
   });
 
-  test('by several processes at once creates one chain, and nothing is sealed twice', async () => {
+  test('in several processes at once creates one chain, with every event sealed once', async () => {
     for (let round = 0; round < 4; round += 1) {
       await rig.happen(5);
       await Promise.all(Array.from({ length: 4 }, () => rig.ledger().turn()));
@@ -80,17 +80,17 @@ describe('sealing', () => {
     expect(await rig.sql('SELECT FROM unsealed_events')).toEqual([]);
   });
 
-  test('stops and warns if another key has signed', async () => {
-    await sealed(2);
+  test('stops and warns if another key has signed the latest seal', async () => {
+    await sealEvents(2);
     const other = { key: parseLedgerKey(createLedgerKey()) };
     await rig.happen(2);
     await rig.ledger(other).turn();
     expect(await newest()).toMatchObject({ n: 1 });
     await rig.ledger(other).checkIfDue();
-    expect(await told()).toEqual([[{ code: 'other_key', count: 1, first: 1 }]]);
+    expect(await listReports()).toEqual([[{ code: 'other_key', count: 1, first: 1 }]]);
   });
 
-  test('warns once if it falls behind', async () => {
+  test('warns once if events stay unsealed', async () => {
     await rig.happen();
     await rig.sql(`UPDATE unsealed_events SET since = now() - interval '61 s'`);
     const idle = rig.ledger({ key: undefined });
@@ -102,12 +102,12 @@ describe('sealing', () => {
 });
 
 describe('anchors', () => {
-  test('are published once an hour if there is something new', async () => {
+  test('are published at most once an hour, and only for new seals', async () => {
     const anchors = async () => (await rig.ledgerStore.listAnchors()).map(({ n }) => n);
-    await sealed(1, 1);
+    await sealEvents(1, 1);
     expect(await anchors()).toEqual([]);
     rig.pass(HOUR_MS);
-    await sealed(1, 1);
+    await sealEvents(1, 1);
     expect(await anchors()).toEqual([3]);
     rig.pass(HOUR_MS);
     await rig.running.turn();
@@ -121,13 +121,13 @@ describe('anchors', () => {
   });
 });
 
-describe('the bot finds in its own ledger', () => {
-  test('nothing, if nothing is wrong', async () => {
-    await sealed(3, 1, 12);
+describe('checking the ledger', () => {
+  test('finds nothing in an intact ledger', async () => {
+    await sealEvents(3, 1, 12);
     rig.pass(HOUR_MS);
-    await sealed(2);
+    await sealEvents(2);
     await rig.ledger().checkIfDue();
-    expect(await told()).toEqual([]);
+    expect(await listReports()).toEqual([]);
   });
 
   test.each<[statement: string, codes: LedgerDifference['code'][]]>([
@@ -142,96 +142,95 @@ describe('the bot finds in its own ledger', () => {
     ['DELETE FROM ledger_entries WHERE seq = 5', ['seal_changed', 'event_unsealed']],
     [`UPDATE ledger_entries SET leaf = sha256('') WHERE seq = 5`, ['seal_changed', 'event_changed']],
     [`UPDATE anchors SET hash = repeat('0', 64)`, ['anchor_differs']],
-  ])('a change in the database: %s', async (statement, codes) => {
-    await sealed(3, 7);
+  ])('finds a database change: %s', async (statement, codes) => {
+    await sealEvents(3, 7);
     rig.pass(HOUR_MS);
-    await sealed(4);
+    await sealEvents(4);
     await tamper(rig, statement);
-    // At the start, and every hour.
     const ledger = rig.ledger({ anchorFile: { load: async () => undefined, save: async () => undefined } });
     await ledger.checkIfDue();
-    const [found = []] = await told();
+    const [found = []] = await listReports();
     expect(new Set(found.map(({ code }) => code))).toEqual(new Set(codes));
     expect(await rig.sql(`SELECT FROM notifications WHERE subject_kind = 'event'`)).toHaveLength(1);
     rig.pass(HOUR_MS);
     await ledger.checkIfDue();
-    expect(await told(), 'the same difference is reported once').toHaveLength(1);
+    expect(await listReports(), 'reports of the same difference').toHaveLength(1);
   });
 
-  test('a change while it runs, within the hour', async () => {
+  test('finds a change within an hour', async () => {
     const ledger = rig.ledger();
-    await sealed(3);
+    await sealEvents(3);
     await ledger.checkIfDue();
     await tamper(rig, `UPDATE events SET actor = 'U0MALLORY' WHERE seq = 2`);
     rig.pass(HOUR_MS - 1);
     await ledger.checkIfDue();
-    expect(await told()).toEqual([]);
+    expect(await listReports()).toEqual([]);
     rig.pass(1);
     await ledger.checkIfDue();
-    expect(await told()).toEqual([[{ code: 'event_changed', count: 1, first: 2 }]]);
+    expect(await listReports()).toEqual([[{ code: 'event_changed', count: 1, first: 2 }]]);
   });
 
-  test('that an earlier state was restored, and new events were added since', async () => {
-    await sealed(2);
+  test('finds a restored earlier state, also after new seals', async () => {
+    await sealEvents(2);
     rig.pass(HOUR_MS);
-    await sealed(2);
+    await sealEvents(2);
     // Like a backup from before the second seal.
     await tamper(rig, 'DELETE FROM seals WHERE n = 2');
     await tamper(rig, 'DELETE FROM ledger_entries WHERE seq > 2');
     await tamper(rig, 'DELETE FROM events WHERE seq > 2');
     await tamper(rig, 'DELETE FROM anchors');
     await rig.ledger().checkIfDue();
-    expect(await told()).toEqual([[{ code: 'rolled_back', count: 1, first: 2 }]]);
+    expect(await listReports()).toEqual([[{ code: 'rolled_back', count: 1, first: 2 }]]);
     await rig.happen();
     const elsewhere = { load: async () => undefined, save: async () => undefined };
     await rig.ledger({ anchorFile: elsewhere }).turn();
     await rig.ledger().checkIfDue();
-    expect((await told()).at(-1)).toEqual([{ code: 'other_history', count: 1, first: 2 }]);
+    expect((await listReports()).at(-1)).toEqual([{ code: 'other_history', count: 1, first: 2 }]);
   });
 
-  test('that an earlier state was restored, before a number is reused', async () => {
-    await sealed(2);
+  test('finds a restored earlier state before it reuses a seal’s number', async () => {
+    await sealEvents(2);
     rig.pass(HOUR_MS);
-    await sealed(2, 2);
+    await sealEvents(2, 2);
     await tamper(rig, 'DELETE FROM seals WHERE n > 1');
     await tamper(rig, 'DELETE FROM ledger_entries WHERE seq > 2');
     await tamper(rig, 'DELETE FROM events WHERE seq > 2');
     await tamper(rig, 'DELETE FROM anchors');
     await rig.happen();
-    // A starting process hasn't checked the whole ledger when it seals.
+    // A starting process seals before it has checked the whole ledger.
     const starting = rig.ledger();
     await starting.turn();
-    expect(await told()).toEqual([[{ code: 'rolled_back', count: 1, first: 2 }]]);
+    expect(await listReports()).toEqual([[{ code: 'rolled_back', count: 1, first: 2 }]]);
     expect(await rig.sql(`SELECT FROM notifications WHERE subject_kind = 'event'`)).toHaveLength(1);
     const first = (await file()).split('\n').find((line) => line.includes('"rolled_back"'));
     const seal = await newest();
-    expect(seal.n, 'that seal says so itself').toBe(2);
+    expect(seal.n, 'number of the seal with the report').toBe(2);
     expect(JSON.parse(first ?? '{}')).toMatchObject({ kind: 'ledger_differs', seq: seal.to });
     rig.pass(HOUR_MS);
-    await sealed(1);
+    await sealEvents(1);
     await starting.turn();
-    expect(await told(), 'and it is said once').toHaveLength(1);
+    expect(await listReports(), 'reports of the rollback').toHaveLength(1);
   });
 
-  test('nothing about the past if the published seals are there', async () => {
-    await sealed(2);
+  test('finds nothing at the start if the anchored seals exist', async () => {
+    await sealEvents(2);
     rig.pass(HOUR_MS);
-    await sealed(2);
+    await sealEvents(2);
     await rig.happen();
     await rig.ledger().turn();
-    expect(await told()).toEqual([]);
+    expect(await listReports()).toEqual([]);
   });
 });
 
-describe('a receipt', () => {
-  test('proves the events of an order up to the next anchor', async () => {
-    await sealed(5);
+describe('the receipt of an order', () => {
+  test('proves its events up to the next anchor', async () => {
+    await sealEvents(5);
     const { order, statement } = await rig.order();
-    await sealed(20, 3);
+    await sealEvents(20, 3);
     rig.pass(HOUR_MS);
-    await sealed(2);
+    await sealEvents(2);
     const anchored = await newest();
-    await sealed(2);
+    await sealEvents(2);
     const text = await textOf(await rig.ledger().buildReceipt(order, statement));
     const report = await verifyText(text, { key: rig.key.fingerprint, anchors: [anchored] });
     expect(report).toMatchObject({
@@ -252,21 +251,21 @@ describe('the receipt of a signed order', () => {
       [fingerprint],
     );
 
-  test('has the revocations of the keys that it depends on, before and after', async () => {
-    await sealed(3);
+  test('includes earlier and later revocations of the keys it depends on', async () => {
+    await sealEvents(3);
     await revoke(key('v'));
     await revoke(key('x'));
-    await sealed(1);
+    await sealEvents(1);
     const { order, statement } = await rig.order({
       signature: { key: key('s') },
       chain: [{ key: key('v') }, { key: key('r') }],
     });
-    await sealed(2);
+    await sealEvents(2);
     await revoke(key('s'));
-    await sealed(1);
+    await sealEvents(1);
     const lines = (await rig.ledger().buildReceipt(order, statement)) ?? [];
-    const about = lines.flatMap((line) => ('subject' in line ? [line.subject.id] : []));
-    expect(about).toEqual([key('v'), order.id, order.id, key('s')]);
+    const subjectIds = lines.flatMap((line) => ('subject' in line ? [line.subject.id] : []));
+    expect(subjectIds).toEqual([key('v'), order.id, order.id, key('s')]);
     const report = await verifyText(await textOf(lines));
     const others = report.differences.filter(({ text }) => !text.includes('its signature does not fit'));
     expect(others).toMatchObject([{ code: 'key', text: expect.stringContaining(`rests on ${key('v')}`) }]);
@@ -274,17 +273,17 @@ describe('the receipt of a signed order', () => {
 });
 
 describe('forgotten events', () => {
-  test('lose their content but keep their hash, with who forgot it and when', async () => {
-    await sealedLongAgo(3);
+  test('lose their content but keep their hash, and who deleted it', async () => {
+    await sealOldEvents(3);
     await rig.happen(2, at(0));
     await rig.sql(`SELECT delete_old_events('infinity', 'operator')`);
     expect(JSON.stringify(await rig.sql('SELECT * FROM events'))).not.toContain('because of');
-    await sealed(2);
+    await sealEvents(2);
     const report = await verifyText(await file());
     expect(report).toMatchObject({ verdict: 'proved', events: { count: 8 } });
     expect(report.erasures).toMatchObject([{ count: 5, by: 'operator' }]);
     await rig.ledger().checkIfDue();
-    expect(await told()).toEqual([]);
+    expect(await listReports()).toEqual([]);
     const log = await collect(createEventLog(rig.database, '').read(new Date(0), at(10 ** 9)));
     expect(log).toMatchObject([
       { event: { kind: 'name_watched' } },
@@ -293,29 +292,29 @@ describe('forgotten events', () => {
     ]);
   });
 
-  test('without an event that names them are found, although their hash matches', async () => {
-    await sealedLongAgo(3);
+  test('are reported if no event explains them, even though their hash matches', async () => {
+    await sealOldEvents(3);
     await rig.sql(`SELECT delete_old_events('infinity', 'operator')`);
-    await sealed(2);
+    await sealEvents(2);
     await tamper(
       rig,
       `UPDATE events SET actor = 'system', data = '{}', forgotten_at = now(), forgotten_by = 'operator'
        WHERE seq = (SELECT max(seq) FROM events)`,
     );
     await rig.ledger().checkIfDue();
-    expect(await told()).toEqual([[{ code: 'event_hidden', count: 1, first: expect.any(Number) }]]);
+    expect(await listReports()).toEqual([[{ code: 'event_hidden', count: 1, first: expect.any(Number) }]]);
   });
 
-  test('are compared one by one: an unexplained one is found next to an event that names two forgotten people', async () => {
-    await sealed(3);
+  test('are checked one by one, so that one unexplained event is found among explained ones', async () => {
+    await sealEvents(3);
     await rig.sql(`INSERT INTO events (subject_kind, subject_id, kind, actor, at, data)
       VALUES ('person', 'U0GONE', 'stand_in_changed', 'U0GONE', now(), '{"of": "U0ALSO"}')`);
-    await sealed(1);
+    await sealEvents(1);
     for (const person of ['U0GONE', 'U0ALSO'])
       await rig.sql(`SELECT forget_person_in_events('${person}', 'operator')`);
     await rig.ledger().turn();
     await rig.ledger().checkIfDue();
-    expect(await told()).toEqual([]);
+    expect(await listReports()).toEqual([]);
     expect(await verifyText(await file())).toMatchObject({ verdict: 'proved', unknown: [] });
     await tamper(
       rig,
@@ -323,18 +322,18 @@ describe('forgotten events', () => {
        WHERE seq = (SELECT event_seq FROM ledger_entries WHERE seq = 2)`,
     );
     await rig.ledger().checkIfDue();
-    expect(await told()).toEqual([[{ code: 'event_hidden', count: 1, first: 2 }]]);
+    expect(await listReports()).toEqual([[{ code: 'event_hidden', count: 1, first: 2 }]]);
     expect(await verifyText(await file())).toMatchObject({
       verdict: 'cannot_tell',
       unknown: [expect.stringContaining('event 2: without content')],
     });
   });
 
-  test('of a person are those that name them', async () => {
-    await sealed(1);
+  test('of a person are all events that mention them', async () => {
+    await sealEvents(1);
     await rig.sql(`INSERT INTO events (subject_kind, subject_id, kind, actor, at, data)
       VALUES ('person', 'U0GONE', 'stand_in_changed', 'U0GONE', now(), '{}')`);
-    await sealed(1);
+    await sealEvents(1);
     await rig.sql(`SELECT forget_person_in_events('U0GONE', 'operator')`);
     await rig.ledger().turn();
     const text = await file();
@@ -344,10 +343,10 @@ describe('forgotten events', () => {
   });
 });
 
-describe('a receipt of an order with a forgotten person', () => {
+describe('the receipt of an order with a forgotten person', () => {
   async function afterForgetting(person: string) {
     const { order } = await rig.order();
-    await sealed(1);
+    await sealEvents(1);
     await rig.sql('UPDATE orders SET closed_at = now()');
     await withSession(rig.url, (client) => forgetPerson(client, person, { dryRun: false }));
     const text = await rig.receipt(order.id);
@@ -366,7 +365,7 @@ describe('a receipt of an order with a forgotten person', () => {
     );
   });
 
-  test('can’t prove what was sent with the requester’s account, which is no difference', async () => {
+  test('can’t prove the statement without the requester’s account, but reports no difference', async () => {
     const { report, order } = await afterForgetting('U0ALICE');
     expect(report).toMatchObject({ verdict: 'cannot_tell', differences: [] });
     expect(report.unknown).toEqual([
@@ -378,7 +377,7 @@ describe('a receipt of an order with a forgotten person', () => {
 });
 
 describe('the key that the bot generates', () => {
-  const made = async (...ids: [string, ...string[]]) => {
+  const openKey = async (...ids: [string, ...string[]]) => {
     const [first, ...rest] = ids.map((id) => ({ id, key: Buffer.alloc(32, id) }));
     if (first === undefined) throw new Error('no key');
     const parts = {
@@ -389,19 +388,19 @@ describe('the key that the bot generates', () => {
     return openLedgerKey(undefined, parts);
   };
 
-  test('is kept, resealed when the credentials’ keys change, and not opened without them', async () => {
-    const { fingerprint } = await made('a');
-    expect((await made('a')).fingerprint).toBe(fingerprint);
-    expect((await made('b', 'a')).fingerprint).toBe(fingerprint);
-    expect((await made('b')).fingerprint).toBe(fingerprint);
-    await expect(made('a')).rejects.toThrow('key "b" is not in CREDENTIALS_KEYS');
+  test('is stored, resealed when the credentials keys change, and can’t be opened without them', async () => {
+    const { fingerprint } = await openKey('a');
+    expect((await openKey('a')).fingerprint).toBe(fingerprint);
+    expect((await openKey('b', 'a')).fingerprint).toBe(fingerprint);
+    expect((await openKey('b')).fingerprint).toBe(fingerprint);
+    await expect(openKey('a')).rejects.toThrow('key "b" is not in CREDENTIALS_KEYS');
   });
 });
 
 test('the ledger is append-only', async () => {
-  await sealed(2);
+  await sealEvents(2);
   rig.pass(HOUR_MS);
-  await sealed(2);
+  await sealEvents(2);
   for (const table of ['seals', 'ledger_entries', 'anchors']) {
     for (const statement of [
       `UPDATE ${table} SET team_id = 'T0'`,

@@ -25,7 +25,7 @@ export const HOUR_MS = 60 * 60_000;
 
 const ENDPOINTS = { jsonUrl: 'https://service.example/v1', xmlUrl: undefined, replyTo: undefined };
 
-/** The ledger on a separate database, with orders to fill the log. */
+/** Starts a ledger on a separate database, with orders to fill the log. */
 export async function startLedgerRig() {
   const rig = await startRig();
   const key = parseLedgerKey(createLedgerKey());
@@ -51,10 +51,10 @@ export async function startLedgerRig() {
     ...rig,
     key,
     ledgerStore: store,
-    /** Of a process that has been running all the time. */
+    /** The ledger of a process that has been running since the start. */
     running,
     now: deps.now,
-    /** Of a newly started process. */
+    /** Creates the ledger of a newly started process. */
     ledger: (changes: Partial<LedgerContext> = {}) => addTurn(createLedger({ ...deps, ...changes })),
     /** Advances the bot's clock. */
     pass(ms: number): void {
@@ -64,7 +64,7 @@ export async function startLedgerRig() {
     async order(approval: object = {}) {
       const draft = newOrder();
       const statement = tryBuildStatement(draft, ENDPOINTS);
-      if (statement === undefined) throw new Error('it has no statement');
+      if (statement === undefined) throw new Error('the order has no statement');
       const order = { ...draft, statementHash: hashStatement(statement) };
       const requested = orderEvent('requested', order.state, { statement: order.statementHash });
       await rig.store.create({ order, log: [requested], sealedInput: undefined });
@@ -78,10 +78,10 @@ export async function startLedgerRig() {
     /** The current receipt of an order. */
     async receipt(orderId: string): Promise<string> {
       const order = await rig.store.load(orderId, 'system');
-      if (order === undefined) throw new Error('there is no such order');
+      if (order === undefined) throw new Error('order not found');
       return textOf(await running.buildReceipt(order, tryBuildStatement(order, ENDPOINTS)));
     },
-    /** Writes events about other subjects than orders. */
+    /** Writes events that aren't about orders. */
     async happen(times = 1, moment = now): Promise<void> {
       for (let each = 0; each < times; each += 1) {
         count += 1;
@@ -101,7 +101,7 @@ export async function startLedgerRig() {
 
 export type LedgerRig = Awaited<ReturnType<typeof startLedgerRig>>;
 
-/** The text of a file. */
+/** Formats a file's lines as text. */
 export async function textOf(
   lines: AsyncIterable<FileLine> | readonly FileLine[] | undefined,
 ): Promise<string> {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { formatCanonicalJson } from '../../src/lib/canonical-json.ts';
 
-describe('the form of RFC 8785', () => {
-  it('of the example in section 3.2.2', () => {
+describe('canonical JSON by RFC 8785', () => {
+  it('matches the example in section 3.2.2', () => {
     const value = {
       // biome-ignore lint/correctness/noPrecisionLoss: copied from the RFC
       numbers: [333333333.33333329, 1e30, 4.5, 2e-3, 0.000000000000000000000000001],
@@ -14,7 +14,7 @@ describe('the form of RFC 8785', () => {
     );
   });
 
-  it('of the example in section 3.2.3, sorted by UTF-16 code units', () => {
+  it('matches the example in section 3.2.3, with keys sorted by UTF-16 code units', () => {
     const value = {
       '\u20ac': 'Euro Sign',
       '\r': 'Carriage Return',
@@ -52,11 +52,11 @@ describe('the form of RFC 8785', () => {
     [333333333.3333332, '333333333.3333332'],
     [-0.0000033333333333333333, '-0.0000033333333333333333'],
     [1424953923781206.2, '1424953923781206.2'],
-  ])('of %d, as in appendix B', (value, text) => {
+  ])('formats %d as in appendix B', (value, text) => {
     expect(formatCanonicalJson(value)).toBe(text);
   });
 
-  it('leaves out undefined values, and keeps the order of lists', () => {
+  it('omits undefined values, and keeps the order of lists', () => {
     expect(formatCanonicalJson({ b: [2, 1], a: undefined })).toBe('{"b":[2,1]}');
   });
 

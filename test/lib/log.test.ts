@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createErrorReference, createLog } from '../../src/lib/log.ts';
 import { Secret } from '../../src/service/secret.ts';
 
-function captured(): { readonly log: ReturnType<typeof createLog>; text(): string } {
+function captureLog(): { readonly log: ReturnType<typeof createLog>; text(): string } {
   let text = '';
   const sink = new Writable({
     write(chunk, _encoding, done) {
@@ -16,7 +16,7 @@ function captured(): { readonly log: ReturnType<typeof createLog>; text(): strin
 
 describe('the log', () => {
   it('never contains a secret', () => {
-    const { log, text } = captured();
+    const { log, text } = captureLog();
     const secret = new Secret('canary');
     log.info({ secret, deep: { deeper: { deepest: [secret] } } }, 'with %s', secret);
     log.info({
@@ -28,17 +28,17 @@ describe('the log', () => {
     log.error({ err: Object.assign(new Error('calling'), { secret, details: { secret } }) });
     expect(text()).not.toContain('canary');
     expect(text()).toContain('[secret]');
-    expect(text(), 'what is no secret is said').toContain('"login":"alice"');
+    expect(text(), 'other values stay').toContain('"login":"alice"');
   });
 
-  it('has times for people and for machines', () => {
-    const { log, text } = captured();
+  it('has ISO timestamps', () => {
+    const { log, text } = captureLog();
     log.info('now');
     expect(text()).toMatch(/"time":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"/);
   });
 
   it('doesn’t change its input, and supports circular values', () => {
-    const { log, text } = captured();
+    const { log, text } = captureLog();
     const ring: Record<string, unknown> = { at: new Date(0), token: 'canary' };
     ring['ring'] = ring;
     log.info({ ring });
@@ -46,8 +46,8 @@ describe('the log', () => {
     expect(ring['token']).toBe('canary');
   });
 
-  it('has only the code of a database error, because its message quotes values', () => {
-    const { log, text } = captured();
+  it('contains only the code of a database error, because its message quotes values', () => {
+    const { log, text } = captureLog();
     const cause = Object.assign(new Error('Invalid value: canary'), { code: 'P2002' });
     cause.name = 'PrismaClientKnownRequestError';
     log.error({ err: new Error('keeping an order', { cause }) });
@@ -56,8 +56,8 @@ describe('the log', () => {
     expect(text()).toContain('keeping an order');
   });
 
-  it('has the cause of an error, and its cause', () => {
-    const { log, text } = captured();
+  it('contains the causes of an error', () => {
+    const { log, text } = captureLog();
     log.error({ err: new Error('a', { cause: new Error('b', { cause: new Error('c') }) }) });
     expect(JSON.parse(text()).err).toMatchObject({
       message: 'a',
@@ -70,8 +70,8 @@ describe('the log', () => {
     'PrismaClientValidationError',
     'PrismaClientUnknownRequestError',
     'PrismaClientInitializationError',
-  ])('hides quotations of %s, anywhere in a chain of causes', (name) => {
-    const { log, text } = captured();
+  ])('hides values quoted by %s, anywhere in a chain of causes', (name) => {
+    const { log, text } = captureLog();
     const quoting = Object.assign(new Error('Invalid `create()`:\n    at password: "canary"\n  at canary'), {
       name,
       meta: { target: 'canary' },
@@ -83,14 +83,14 @@ describe('the log', () => {
     expect(text().match(/a database error/g)).toHaveLength(3);
   });
 
-  it('has the stack of an error', () => {
-    const { log, text } = captured();
+  it('contains the stack of an error', () => {
+    const { log, text } = captureLog();
     log.error({ err: new Error('here') });
     expect(JSON.parse(text()).err.stack).toMatch(/^\s+at .*log\.test\.ts/);
   });
 
   it('supports a circular chain of causes', () => {
-    const { log, text } = captured();
+    const { log, text } = captureLog();
     const ring = new Error('round');
     ring.cause = new Error('and', { cause: ring });
     log.error({ err: ring });
@@ -100,7 +100,7 @@ describe('the log', () => {
   it.each([['canary'], [{ canary: true }], [null], [new Map([['canary', 1]])]])(
     'supports values that aren’t errors: %j',
     (thrown) => {
-      const { log, text } = captured();
+      const { log, text } = captureLog();
       log.error({ err: thrown });
       log.error({ err: new Error('calling', { cause: thrown }) });
       expect(text()).not.toContain('canary');
@@ -108,7 +108,7 @@ describe('the log', () => {
     },
   );
 
-  it('writes one JSON object per line, from its level on', () => {
+  it('writes one JSON object per line, at its level and above', () => {
     const written: string[] = [];
     const log = createLog('warn', { write: (line) => void written.push(line) });
     log.info('too quiet');
@@ -118,7 +118,7 @@ describe('the log', () => {
     expect(lines.map((line) => JSON.parse(line).msg)).toEqual(['a line\nthat breaks', 'loud']);
   });
 
-  it('generates unique references', () => {
+  it('has unique error references', () => {
     const references = Array.from({ length: 100 }, createErrorReference);
     expect(new Set(references).size).toBe(100);
     for (const reference of references) expect(reference).toMatch(/^[0-9a-f]{8}$/);

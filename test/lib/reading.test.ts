@@ -3,20 +3,16 @@ import { phoneLines, unreadable, unusualFacts } from '../support/reading.ts';
 
 const section = (text: string) => ({ type: 'section', text: { type: 'mrkdwn', text } });
 
-describe('the lines of a message on a phone', () => {
+describe('counting lines on a phone', () => {
   it.each([
     ['a line of 40 characters', [section('x'.repeat(40))], 1],
-    ['one more', [section('x'.repeat(41))], 2],
-    ['an empty line between two', [section('a\n\nb')], 3],
-    [
-      'what a reader sees of a mention and a moment',
-      [section(`<@U0BOB> <!date^1^{date}|${'x'.repeat(31)}>`)],
-      1,
-    ],
-    ['fields, one below the other', [{ type: 'section', fields: [section('a').text, section('b').text] }], 2],
+    ['a line of 41 characters', [section('x'.repeat(41))], 2],
+    ['an empty line between two lines', [section('a\n\nb')], 3],
+    ['a mention and a date, as displayed', [section(`<@U0BOB> <!date^1^{date}|${'x'.repeat(31)}>`)], 1],
+    ['fields, below each other', [{ type: 'section', fields: [section('a').text, section('b').text] }], 2],
     ['a row of buttons', [{ type: 'actions', elements: [] }], 2],
     [
-      'a context of two parts, side by side',
+      'a context of two elements, side by side',
       [{ type: 'context', elements: [section('a').text, section('b').text] }],
       1,
     ],
@@ -24,21 +20,21 @@ describe('the lines of a message on a phone', () => {
     expect(phoneLines(blocks)).toBe(lines);
   });
 
-  it('are not guessed for unknown blocks', () => {
+  it('throws for unknown blocks', () => {
     expect(() => phoneLines([{ type: 'carousel' }])).toThrow('carousel');
   });
 });
 
-it('unusual facts begin with a sign', () => {
+it('lines that begin with a warning sign are unusual facts', () => {
   expect(unusualFacts([section('usual\n:warning: one\n:x: two\nnot a :warning:')])).toBe(2);
 });
 
 it.each([
   ['a timestamp', 'Since 2026-12-03T17:37:00Z', ['a timestamp (2026-12-03T17:37)']],
   ['a state', 'It is PENDING', ['a state of an order (PENDING)']],
-  ['a field of a wire', 'retry_scheduled: busy', ['a field name (retry_scheduled)']],
+  ['a field name', 'retry_scheduled: busy', ['a field name (retry_scheduled)']],
   ['a quotation', 'Alice: “is PENDING ok_here?”', []],
-  ['what people type', '`/domain policy_test`', []],
-])('%s is found outside of quotations', (_what, text, found) => {
+  ['a command in code', '`/domain policy_test`', []],
+])('technical values are found in %s only outside quotations and code', (_what, text, found) => {
   expect(unreadable(text, []).map((each) => each.split(' in: ')[0])).toEqual(found);
 });

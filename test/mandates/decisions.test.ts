@@ -26,9 +26,9 @@ const END = new Date('2026-03-02T00:00:00Z');
 test.each<[what: string, changes: Partial<Order>, now: Date, event: string | undefined]>([
   ['before its end', {}, new Date(END.getTime() - 1), 'in_force'],
   ['at its end', {}, END, 'stopped'],
-  ['that waits for approval', { state: 'PENDING' }, hoursLater(0), undefined],
-  ['that is an order', { task: 'renew' }, hoursLater(0), undefined],
-])('an approved mandate %s', (_, changes, now, event) => {
+  ['that is pending', { state: 'PENDING' }, hoursLater(0), undefined],
+  ['that is a renewal order', { task: 'renew' }, hoursLater(0), undefined],
+])('activating a mandate %s', (_, changes, now, event) => {
   const order = { ...MANDATE, ...changes };
   const members = { kind: 'members' } as const;
   const decided = decideActivation({ order, members, now, changedParts: undefined, isLinked: true });
@@ -43,7 +43,7 @@ test.each<[hours: number, changes: Partial<Order>, step: string | undefined]>([
   [72, { mandateEnd: { cause: 'person', by: 'U0BOB', at: hoursLater(1) } }, undefined],
   [71, { remindAt: undefined }, undefined],
   [72, { expiresAt: undefined, remindAt: undefined }, undefined],
-])('a mandate after %i hours with %j: %s', (hours, changes, step) => {
+])('after %i hours, the due step of a mandate with %j is %s', (hours, changes, step) => {
   expect(findDueStep({ ...MANDATE, ...changes }, hoursLater(hours))).toBe(step);
 });
 
@@ -56,7 +56,7 @@ test.each<[what: string, changes: Partial<Order>, isRenewal: boolean]>([
   ['another requester', { requesterId: 'U0EVE' }, false],
   ['another account', { account: { ...MANDATE.account, id: 'other' } }, false],
   ['more years', { input: { names: ['cafe.rest'], period: 2 } }, false],
-])('a mandate sends only its own renewal: %s', (_, changes, isRenewal) => {
+])('a mandate sends only renewals by its terms: %s', (_, changes, isRenewal) => {
   expect(isMandateRenewal(MANDATE, { ...renewal, ...changes }, 'cafe.rest')).toBe(isRenewal);
 });
 
@@ -67,9 +67,9 @@ describe('while Slack can’t look up people', () => {
   test.each<[state: Order['state'], isDone: boolean]>([
     ['APPROVED', false],
     ['PENDING', true],
-  ])('starting a mandate that is %s is finished: %s', async (state, isDone) => {
-    const unstated = { ...MANDATE, state };
-    const order = { ...unstated, statementHash: hashStatement(buildStatement(unstated, ENDPOINTS)) };
+  ])('activating a mandate in state %s is done: %s', async (state, isDone) => {
+    const unhashed = { ...MANDATE, state };
+    const order = { ...unhashed, statementHash: hashStatement(buildStatement(unhashed, ENDPOINTS)) };
     const store = { load: async () => order };
     const context = contextWith({
       store,
@@ -81,7 +81,7 @@ describe('while Slack can’t look up people', () => {
     expect(await activateMandate(context, order.id)).toBe(isDone);
   });
 
-  test('a renewal is checked again 5 minutes later', async () => {
+  test('a due renewal is checked again 5 minutes later', async () => {
     const [name, expiresAt] = ['cafe.rest', hoursLater(200)];
     const listed = { name, expiresAt, isDateCertain: true, lastLookupAt: START, owner: 'U0CAROL' };
     const act = {

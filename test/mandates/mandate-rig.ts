@@ -42,7 +42,7 @@ export function mandatesOn(rig: Rig) {
         ...changes,
       });
     },
-    /** A mandate that Bob has approved. */
+    /** Alice requests a mandate, and Bob approves it. */
     async inForce(changes: Partial<MandateTerms> = {}): Promise<Order> {
       const { id } = await this.ask(changes);
       const outcome = await approveOrder(rig.orders, id, 'U0BOB');
@@ -56,19 +56,19 @@ export function mandatesOn(rig: Rig) {
       const days = rows.map(({ day }) => String(day));
       return (await Promise.all(days.map((day) => rig.mandates.mandates.listActsOfDay(day)))).flat();
     },
-    /** Runs, and returns the act of a mandate for a name. */
+    /** Runs the mandates, and returns their act for a name. */
     async renewName(name: string): Promise<MandateAct> {
       await this.run();
       const act = (await this.acts()).find((each) => each.name === name);
       if (act === undefined) throw new Error(`no mandate has acted for ${name}`);
       return act;
     },
-    /** As if the message of the day was posted. */
+    /** Records the daily mandate message as posted. */
     async announce(): Promise<void> {
       const ids = (await this.acts()).map(({ id }) => id);
       await rig.mandates.mandates.recordAnnounced(ids, rig.now, { channelId: 'C0REMINDERS', ts: '1.1' });
     },
-    /** Another registry lookup with the same result. */
+    /** Records another registry lookup with the same result. */
     async look(): Promise<void> {
       await rig.sql('UPDATE domains SET last_lookup_at = $1', rig.now);
     },

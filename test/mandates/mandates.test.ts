@@ -43,15 +43,14 @@ beforeAll(async () => {
 beforeEach(() => rig.reset());
 afterAll(() => rig.end());
 
-const orderOf = async (name: string) => rig.read((await on.renewName(name)).orderId ?? 'none');
-const sent = () => rig.service.received.length;
-/** As if an order had been requested as a deletion. */
-async function asAnotherTask(id: string): Promise<void> {
+const loadRenewalOrder = async (name: string) => rig.read((await on.renewName(name)).orderId ?? 'none');
+const countSentRequests = () => rig.service.received.length;
+async function changeTaskToDelete(id: string): Promise<void> {
   await rig.sql(`UPDATE orders SET task = 'delete' WHERE id = $1`, id);
   await rig.askedWith(id, `jsonb_build_object('name', 'cafe.rest')`);
 }
 
-test('its renewal is priced and budgeted by the day on which it is sent', async () => {
+test('a mandate’s renewal is priced and budgeted for the day it is sent', async () => {
   await on.watch('cafe.rest', 10);
   await on.inForce();
   const priced = new Set<string>();
@@ -68,7 +67,7 @@ test('its renewal is priced and budgeted by the day on which it is sent', async 
     },
   };
   await runMandates(context);
-  const order = await orderOf('cafe.rest');
+  const order = await loadRenewalOrder('cafe.rest');
   const day = getUtcDay(order.sendAfter ?? rig.now);
   expect(day > getUtcDay(rig.now)).toBe(true);
   budgeted.length = 0;
@@ -77,7 +76,7 @@ test('its renewal is priced and budgeted by the day on which it is sent', async 
 });
 
 describe('a mandate', () => {
-  test('is an order with its patterns as names, and states its terms', async () => {
+  test('is an order for its name patterns, and its statement contains its terms', async () => {
     await on.watch('cafe.rest', 100);
     const order = await on.ask();
     expect(order).toMatchObject({ task: 'mandate', state: 'PENDING', items: [{ name: '*.rest' }] });
@@ -104,7 +103,7 @@ describe('a mandate', () => {
     await on.watch('cafe.rest', 100);
     const order = await on.inForce();
     expect(order).toMatchObject({ state: 'SUCCEEDED', mandateEnd: undefined });
-    expect(sent()).toBe(0);
+    expect(countSentRequests()).toBe(0);
     expect(await rig.story(order.id)).toEqual([
       'requested by U0ALICE',
       'approved by U0BOB',
@@ -113,7 +112,7 @@ describe('a mandate', () => {
     ]);
   });
 
-  test('is decided like the renewal of the names it covers', async () => {
+  test('needs the same approvals as renewals of the names it covers', async () => {
     await on.watch('brand.rest', 100, 2_000, ['brand']);
     rig.setPolicy(1, {
       tasks: ['renew'],
@@ -129,7 +128,7 @@ describe('a mandate', () => {
     expect(order.requirements.breakGlass).toBe(false);
   });
 
-  test('is previewed with the names that it wouldn’t renew, and prices of today and a year ago', async () => {
+  test('has a preview with the names it wouldn’t renew, from prices of today and a year ago', async () => {
     for (const [name, price] of Object.entries({ 'cafe.rest': 2_000, 'dear.rest': 2_001, 'old.rest': 2_000 }))
       await on.watch(name, 100, price);
     await on.watch('doubtful.rest', 100);
@@ -156,7 +155,7 @@ describe('a mandate', () => {
     expect((await preview(older)).coveredByOthers).toEqual([]);
   });
 
-  test('is listed with its acts for people who may see it, and found for who requested or approved it', async () => {
+  test('is listed with its acts for viewers, and found by its requester and approver', async () => {
     await on.watch('cafe.rest', 10);
     const { id } = await on.inForce();
     await on.run();
@@ -171,7 +170,7 @@ describe('a mandate', () => {
     expect([await found('U0ALICE'), await found('U0BOB'), await found('U0CAROL')]).toEqual([1, 1, 0]);
   });
 
-  test('doesn’t come into force if its row was changed past the bot', async () => {
+  test('doesn’t come into force if its row was changed in the database', async () => {
     await on.watch('cafe.rest', 10);
     const { id } = await on.ask();
     await rig.sql(
@@ -184,12 +183,12 @@ describe('a mandate', () => {
   });
 });
 
-describe('acting', () => {
+describe('a mandate in force', () => {
   test('creates an order for each due name, announces it, and sends it a day later', async () => {
     await on.watch('soon.rest', 13);
     await on.watch('later.rest', 40);
     const mandate = await on.inForce();
-    const order = await orderOf('soon.rest');
+    const order = await loadRenewalOrder('soon.rest');
     expect(order).toMatchObject({
       task: 'renew',
       state: 'APPROVED',
@@ -202,18 +201,18 @@ describe('acting', () => {
     rig.pass(DAY_MS - 60_000);
     await on.look();
     await rig.runDue();
-    expect(sent()).toBe(0);
+    expect(countSentRequests()).toBe(0);
     await on.nextDay();
     expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
-    expect(sent()).toBe(1);
+    expect(countSentRequests()).toBe(1);
     await on.run();
     expect(await on.acts()).toHaveLength(1);
   });
 
-  test('waits for a registry lookup after that', async () => {
+  test('sends an order only after another registry lookup', async () => {
     await on.watch('soon.rest', 13);
     await on.inForce();
-    const order = await orderOf('soon.rest');
+    const order = await loadRenewalOrder('soon.rest');
     await on.announce();
     rig.pass(2 * DAY_MS);
     await rig.runDue();
@@ -222,7 +221,7 @@ describe('acting', () => {
     expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
   });
 
-  test('ignores a name that a person has requested already, or that is left to lapse', async () => {
+  test('ignores names that a person has already requested, and names set to lapse', async () => {
     await on.watch('asked.rest', 10);
     await on.watch('lapsing.rest', 10);
     await rig.sql(`UPDATE domains SET lapse_confirmed_at = $1 WHERE name = 'lapsing.rest'`, rig.now);
@@ -232,17 +231,17 @@ describe('acting', () => {
     expect(await on.acts()).toEqual([]);
   });
 
-  test('can be stopped for one name by its requester or an approver, and creates no other order for it', async () => {
+  test('can be stopped for one name by an approver, and creates no other order for it', async () => {
     await on.watch('soon.rest', 13);
     await on.inForce();
-    const order = await orderOf('soon.rest');
+    const order = await loadRenewalOrder('soon.rest');
     await on.announce();
     expect(await stopOrder(rig.orders, order.id, 'U0CAROL')).toMatchObject({ ok: true });
     await on.nextDay();
     await on.run();
     expect(await rig.read(order.id)).toMatchObject({ state: 'CANCELLED' });
     expect(await on.acts()).toHaveLength(1);
-    expect(sent()).toBe(0);
+    expect(countSentRequests()).toBe(0);
   });
 
   test('acts once on two replicas', async () => {
@@ -255,7 +254,7 @@ describe('acting', () => {
     expect(orders).toHaveLength(4);
   });
 
-  test.each([3, 30])('begins %i days before expiry if the terms say so, and not before', async (notice) => {
+  test.each([3, 30])('creates orders %i days before expiry if that is its notice', async (notice) => {
     await on.watch('cafe.rest', notice);
     await on.watch('day-after.rest', notice + 0.001);
     await on.inForce({ notice });
@@ -263,7 +262,7 @@ describe('acting', () => {
     expect((await on.acts()).map(({ name }) => name)).toEqual(['cafe.rest']);
   });
 
-  test('of a mandate that ends before sending leaves the name to another one, and doesn’t count as covering it', async () => {
+  test('doesn’t cover names that expire after its end, which another mandate renews', async () => {
     await on.watch('cafe.rest', 20);
     const soon = await on.inForce({ until: getUtcDay(new Date(rig.now.getTime() + 6 * DAY_MS)) });
     const end = { name: 'cafe.rest', expiresAt: new Date(rig.now.getTime() + 20 * DAY_MS) };
@@ -295,14 +294,14 @@ describe('acting', () => {
     ]);
     rig.pass(6.5 * DAY_MS);
     await on.run();
-    expect(await on.acts(), 'it ends too soon to send anything').toEqual([]);
+    expect(await on.acts(), 'the mandate ends before it can send anything').toEqual([]);
     rig.pass(2 * DAY_MS);
     expect(await on.renewName('cafe.rest')).toMatchObject({ mandateId: long.id, held: undefined });
   });
 });
 
-describe('ceilings', () => {
-  test('are included', async () => {
+describe('limits', () => {
+  test('are inclusive', async () => {
     await on.watch('a.rest', 10, 2_000);
     await on.watch('b.rest', 11, 2_001);
     await on.inForce({ max_total: { currency: 'EUR', minor: 2_000 } });
@@ -310,34 +309,34 @@ describe('ceilings', () => {
     expect(await on.renewName('b.rest')).toMatchObject({ held: 'price_above' });
   });
 
-  test('of a period include waiting orders, and get back stopped ones', async () => {
+  test('of a period count pending orders, but no stopped orders', async () => {
     for (const [n, name] of ['a.rest', 'b.rest', 'c.rest'].entries()) await on.watch(name, 10 + n);
     await on.inForce({ max_total: { currency: 'EUR', minor: 4_000 } });
     expect(await on.renewName('c.rest')).toMatchObject({ held: 'total_spent' });
-    await stopOrder(rig.orders, (await orderOf('a.rest')).id, 'U0ALICE');
+    await stopOrder(rig.orders, (await loadRenewalOrder('a.rest')).id, 'U0ALICE');
     await on.watch('d.rest', 10);
     expect(await on.renewName('d.rest')).toMatchObject({ held: undefined });
   });
 
-  test('prevent an order after a price increase: nothing is sent, and people are asked', async () => {
+  test('stop an order after a price increase, and create a regular order instead', async () => {
     await on.watch('a.rest', 10);
     await on.inForce();
-    const order = await orderOf('a.rest');
+    const order = await loadRenewalOrder('a.rest');
     await on.announce();
     rig.prices.set('a.rest', 2_500);
     await on.nextDay();
-    expect(sent()).toBe(0);
+    expect(countSentRequests()).toBe(0);
     expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
     const act = await on.renewName('a.rest');
     expect(act).toMatchObject({ held: 'price_above' });
-    expect(await orderOf('a.rest')).toMatchObject({
+    expect(await loadRenewalOrder('a.rest')).toMatchObject({
       state: 'PENDING',
       mandate: undefined,
       requesterId: 'U0ALICE',
     });
   });
 
-  test('respect the budgets: people are asked about the excess', async () => {
+  test('include the team’s budgets: a name over budget gets a regular order', async () => {
     await rig.budgets.add(
       { tag: undefined, span: 'month', amount: { currency: 'EUR', minor: 3_000 } },
       'U0ADMIN',
@@ -363,11 +362,11 @@ describe('ceilings', () => {
     };
     afterEach(dropBudgets);
 
-    test('a name is sent if the budget is just enough: its own reservation doesn’t count against it', async () => {
+    test('an order is sent if its own reservation fills the budget', async () => {
       await budgetOf(2_000);
       await on.watch('a.rest', 10);
       await on.inForce();
-      const order = await orderOf('a.rest');
+      const order = await loadRenewalOrder('a.rest');
       await on.announce();
       await on.nextDay();
       expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
@@ -377,12 +376,12 @@ describe('ceilings', () => {
   test('are checked again if midnight passes between the check and the commit of sentAt', async () => {
     await on.watch('a.rest', 10);
     const mandate = await on.inForce();
-    const { id } = await orderOf('a.rest');
+    const { id } = await loadRenewalOrder('a.rest');
     await on.announce();
     rig.pass(DAY_MS + 12 * 60 * 60_000);
     await on.look();
     const cleared = await checkClearance(rig.mandates, await rig.read(id));
-    if (cleared.kind !== 'clear') throw new Error(`it is ${cleared.kind}`);
+    if (cleared.kind !== 'clear') throw new Error(`the order isn’t clear to send: ${cleared.kind}`);
     const read = {
       name: 'a.rest',
       affectedTags: [],
@@ -399,7 +398,7 @@ describe('ceilings', () => {
   });
 });
 
-const HINDRANCES: readonly (readonly [code: string, happens: () => unknown])[] = [
+const HOLD_REASONS: readonly (readonly [code: string, trigger: () => unknown])[] = [
   ['price_unknown', () => void rig.prices.delete('cafe.rest')],
   ['incident_open', () => void rig.incidents.add('cafe.rest')],
   ['date_in_doubt', async () => void (await rig.sql(`UPDATE domains SET expiry_source = 'order'`))],
@@ -416,13 +415,13 @@ const HINDRANCES: readonly (readonly [code: string, happens: () => unknown])[] =
   ],
 ];
 
-describe('if it doesn’t act', () => {
-  test.each(HINDRANCES)('%s: people are asked at once with an ordinary order', async (code, happens) => {
+describe('a held renewal', () => {
+  test.each(HOLD_REASONS)('%s: a regular order is created immediately', async (code, trigger) => {
     await on.watch('cafe.rest', 10);
     await on.inForce();
-    await happens();
+    await trigger();
     expect(await on.renewName('cafe.rest')).toMatchObject({ held: code });
-    const order = await orderOf('cafe.rest');
+    const order = await loadRenewalOrder('cafe.rest');
     expect(order).toMatchObject({ task: 'renew', state: 'PENDING', mandate: undefined });
     await on.run();
     expect(await on.acts()).toHaveLength(1);
@@ -430,10 +429,10 @@ describe('if it doesn’t act', () => {
     expect(events.at(-1)?.['data']).toMatchObject({ holdReason: code });
   });
 
-  test('not_announced: if it couldn’t be announced a day before, people are asked while a day is left', async () => {
+  test('not_announced: a regular order is created while a day is left', async () => {
     await on.watch('cafe.example', 4);
     await on.inForce({ mandate_names: ['*.example'] });
-    const order = await orderOf('cafe.example');
+    const order = await loadRenewalOrder('cafe.example');
     // Slack accepts nothing.
     rig.pass(2 * DAY_MS);
     await on.look();
@@ -443,12 +442,12 @@ describe('if it doesn’t act', () => {
     await on.look();
     await rig.runDue();
     expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
-    expect(sent()).toBe(0);
+    expect(countSentRequests()).toBe(0);
     expect(await on.renewName('cafe.example')).toMatchObject({ held: 'not_announced' });
-    expect(await orderOf('cafe.example')).toMatchObject({ state: 'PENDING', mandate: undefined });
+    expect(await loadRenewalOrder('cafe.example')).toMatchObject({ state: 'PENDING', mandate: undefined });
   });
 
-  test('earlier_unknown: while an earlier renewal’s outcome is unknown, no order is created for the name', async () => {
+  test('earlier_unknown: no order is created while an earlier one’s outcome is unknown', async () => {
     await on.watch('cafe.rest', 10);
     const former = await rig.ask('renew', { names: ['cafe.rest'], period: 1 });
     await approveOrder(rig.orders, former.id, 'U0BOB');
@@ -462,22 +461,22 @@ describe('if it doesn’t act', () => {
     expect([...(await rig.store.findOpenOrders('renew', ['cafe.rest'])).values()]).toEqual([former.id]);
   });
 
-  test('if the policy refuses, it only reports that', async () => {
+  test('policy_refuses: no order is created', async () => {
     await on.watch('cafe.rest', 10);
     await on.inForce();
     rig.setPolicy(1, { tasks: ['renew'], decision: 'refuse' });
     expect(await on.renewName('cafe.rest')).toMatchObject({ held: 'policy_refuses', orderId: undefined });
   });
 
-  test('the request needs a person’s approval even if the policy is free', async () => {
+  test('price_above: the regular order needs approval even if the policy says free', async () => {
     await on.watch('cafe.rest', 10, 9_999);
     await on.inForce();
     rig.setPolicy(1, { tasks: ['renew'], decision: 'free' });
     expect(await on.renewName('cafe.rest')).toMatchObject({ held: 'price_above' });
-    expect(await orderOf('cafe.rest')).toMatchObject({ state: 'PENDING' });
+    expect(await loadRenewalOrder('cafe.rest')).toMatchObject({ state: 'PENDING' });
   });
 
-  test('if an account is gone, it asks with another one', async () => {
+  test('account_gone: the regular order uses another account', async () => {
     await on.watch('cafe.rest', 10);
     const mandate = await on.inForce();
     rig.accounts.set('other', { ...ALICE, id: 'other' });
@@ -486,25 +485,25 @@ describe('if it doesn’t act', () => {
     rig.accounts.delete('other');
   });
 
-  test('a failed question is retried with exponential backoff, and reported meanwhile', async () => {
+  test('is retried with exponential backoff if its regular order can’t be created', async () => {
     await on.watch('broken.rest', 10, 3_000);
     await on.watch('cafe.rest', 10, 3_000);
     await on.inForce();
-    let tries = 0;
+    let attempts = 0;
     const create: OrderStore['create'] = async (creation) => {
       if (creation.order.items[0]?.name !== 'broken.rest') return rig.store.create(creation);
-      tries += 1;
-      throw new Error('it cannot be asked for');
+      attempts += 1;
+      throw new Error('creation fails');
     };
     const deps = { ...rig.mandates, store: { ...rig.store, create } };
     let reported = 0;
     for (let minutes = 0; minutes <= 120; minutes += 10) {
       await runMandates(deps).catch(() => (reported += 1));
       const due = await rig.mandates.mandates.listDueForRegularOrder(rig.now, 500);
-      expect(due, 'others come first').toEqual([]);
+      expect(due, 'nothing due before the next attempt').toEqual([]);
       rig.pass(10 * MINUTE_MS);
     }
-    expect(tries, 'after 0, 10, 30 and 70 minutes').toBe(4);
+    expect(attempts, 'after 0, 10, 30 and 70 minutes').toBe(4);
     expect(reported).toBe(13);
     const orders = (await on.acts()).map(({ name, orderId }) => [name, orderId !== undefined]);
     expect(orders).toEqual([
@@ -517,52 +516,52 @@ describe('if it doesn’t act', () => {
     await runMandates(rig.mandates);
   });
 
-  test('a name that has been transferred away meanwhile isn’t sent', async () => {
+  test('moved_out: an order isn’t sent after its name has left the mandate’s patterns', async () => {
     await on.watch('cafe.rest', 10, 2_000, ['brand']);
     await on.inForce({ mandate_names: ['tag:brand'] });
-    const order = await orderOf('cafe.rest');
+    const order = await loadRenewalOrder('cafe.rest');
     await on.announce();
     await rig.sql(`UPDATE domains SET tags = '{}'`);
     rig.tags.set('cafe.rest', []);
     await on.nextDay();
     expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
-    expect(sent()).toBe(0);
+    expect(countSentRequests()).toBe(0);
     expect(await on.renewName('cafe.rest')).toMatchObject({ held: 'moved_out' });
   });
 
   test.each([
     ['another period', (id: string) => rig.askedWith(id, `jsonb_set(input, '{period}', '9')`)],
-    ['another task', (id: string) => asAnotherTask(id)],
-  ])('an order with %s than its mandate’s isn’t sent', async (_what, change) => {
+    ['another task', (id: string) => changeTaskToDelete(id)],
+  ])('moved_out: an order whose row was changed to %s isn’t sent', async (_what, change) => {
     await on.watch('cafe.rest', 10);
     await on.inForce();
-    const order = await orderOf('cafe.rest');
+    const order = await loadRenewalOrder('cafe.rest');
     await change(order.id);
     await on.announce();
     await on.nextDay();
-    expect(sent()).toBe(0);
+    expect(countSentRequests()).toBe(0);
     expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
     expect(await on.renewName('cafe.rest')).toMatchObject({ held: 'moved_out' });
   });
 
-  test('a name left to lapse by two people after the announcement isn’t sent, and no order was created', async () => {
+  test('set_to_lapse: a name set to lapse after the announcement gets no order', async () => {
     await on.watch('cafe.rest', 10);
     await on.inForce();
-    const order = await orderOf('cafe.rest');
+    const order = await loadRenewalOrder('cafe.rest');
     await on.announce();
     await rig.sql(`UPDATE domains SET lapse_confirmed_at = $1`, rig.now);
     await on.nextDay();
     await on.run();
-    expect(sent()).toBe(0);
+    expect(countSentRequests()).toBe(0);
     expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
     expect(await on.acts()).toMatchObject([{ held: 'set_to_lapse', orderId: undefined }]);
     expect(await rig.store.findOpenOrders('renew', ['cafe.rest'])).toEqual(new Map());
   });
 
-  test('a stopped name stays stopped when its expiry gets a better date', async () => {
+  test('a stopped name stays stopped when its expiry date is corrected', async () => {
     await on.watch('cafe.rest', 10);
     await on.inForce();
-    const order = await orderOf('cafe.rest');
+    const order = await loadRenewalOrder('cafe.rest');
     await stopOrder(rig.orders, order.id, 'U0CAROL');
     await rig.sql(`UPDATE domains SET expires_at = expires_at + interval '2 days'`);
     await on.run();
@@ -570,22 +569,22 @@ describe('if it doesn’t act', () => {
     expect(await rig.store.findOpenOrders('renew', ['cafe.rest'])).toEqual(new Map());
   });
 
-  test('a changed row of the mandate sends nothing', async () => {
+  test('nothing is sent after the mandate’s row was changed in the database', async () => {
     await on.watch('cafe.rest', 10);
     const mandate = await on.inForce();
-    const order = await orderOf('cafe.rest');
+    const order = await loadRenewalOrder('cafe.rest');
     await on.announce();
     await rig.sql(
       `UPDATE orders SET input = jsonb_set(input, '{max_total,minor}', '99999999') WHERE id = $1`,
       mandate.id,
     );
     await on.nextDay();
-    expect(sent()).toBe(0);
+    expect(countSentRequests()).toBe(0);
     expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
   });
 });
 
-test('a refusal to act is queued for webhooks in the same transaction', async () => {
+test('a held renewal is queued for webhooks', async () => {
   await rig.sql(
     `INSERT INTO webhook_endpoints (team_id, id, served_at, tested_month) VALUES ('', 'e', now(), '2026-11')`,
   );
@@ -598,7 +597,7 @@ test('a refusal to act is queued for webhooks in the same transaction', async ()
   ]);
 });
 
-describe('a database that may have been restored', () => {
+describe('the start after a possible database restore', () => {
   const startAfter = (ms: number) => {
     const last = {
       seenAt: new Date(rig.now.getTime() - ms),
@@ -622,19 +621,19 @@ describe('a database that may have been restored', () => {
     });
   };
 
-  test('after an hour, keeps the mandate and orders that nobody can have sent yet', async () => {
+  test('after an hour, keeps mandates and orders that weren’t due yet', async () => {
     await on.watch('cafe.rest', 10);
     const mandate = await on.inForce();
-    const order = await orderOf('cafe.rest');
+    const order = await loadRenewalOrder('cafe.rest');
     await startAfter(60 * 60_000);
     expect(await rig.read(order.id)).toMatchObject({ state: 'APPROVED' });
     expect(await rig.read(mandate.id)).toMatchObject({ mandateEnd: undefined });
   });
 
-  test('makes orders unknown that may have been sent', async () => {
+  test('marks orders as unknown that may have been sent', async () => {
     await on.watch('cafe.rest', 10);
     await on.inForce();
-    const order = await orderOf('cafe.rest');
+    const order = await loadRenewalOrder('cafe.rest');
     rig.pass(2 * DAY_MS);
     await startAfter(60 * 60_000);
     expect(await rig.read(order.id)).toMatchObject({ state: 'UNKNOWN' });
@@ -650,11 +649,11 @@ describe('a database that may have been restored', () => {
   });
 });
 
-describe('ending', () => {
-  test('by its requester or an approver stops unsent orders; others may not', async () => {
+describe('a mandate ends', () => {
+  test('when an approver ends it, which stops unsent orders; others can’t end it', async () => {
     await on.watch('cafe.rest', 10);
     const { id } = await on.inForce();
-    const order = await orderOf('cafe.rest');
+    const order = await loadRenewalOrder('cafe.rest');
     expect(await endMandate(rig.mandates, id, 'U0NOBODY')).toMatchObject({
       ok: false,
       refusal: { code: 'not_an_approver' },
@@ -671,10 +670,10 @@ describe('ending', () => {
     });
   });
 
-  test('lets another mandate act for its unsent names', async () => {
+  test('and leaves its unsent names to another mandate', async () => {
     await on.watch('cafe.rest', 10);
     const first = await on.inForce();
-    await orderOf('cafe.rest');
+    await loadRenewalOrder('cafe.rest');
     rig.pass(1_000);
     const second = await on.inForce();
     await endMandate(rig.mandates, first.id, 'U0ALICE');
@@ -687,14 +686,14 @@ describe('ending', () => {
   ])('when %s leaves', async (userId, cause) => {
     await on.watch('cafe.rest', 10);
     const { id } = await on.inForce();
-    const order = await orderOf('cafe.rest');
+    const order = await loadRenewalOrder('cafe.rest');
     rig.absent.set(userId, 'left');
     await on.run();
     expect(await rig.read(id)).toMatchObject({ mandateEnd: { cause, by: userId } });
     expect((await rig.read(order.id)).state).toBe('FAILED');
   });
 
-  test('happens automatically, a week after the announcement', async () => {
+  test('on its end date, after an announcement a week earlier', async () => {
     await on.watch('cafe.rest', 100);
     const { id } = await on.inForce({ until: '2026-03-31' });
     rig.pass(24 * DAY_MS);

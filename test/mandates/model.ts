@@ -18,8 +18,8 @@ import { getUtcDay } from '../../src/zones/calendar-day.ts';
 import { newOrder } from '../orders/sample.ts';
 
 /*
- * A year of a team with mandates, as a model: the content of the bot's database, the state of the service and the
- * registry, and failures. The pure core decides; this code only simulates its environment.
+ * Simulates a team's year with mandates: the bot's database, the service, the registry, and failures. Only
+ * the decisions are the product's own code.
  */
 
 const STEP_MS = 12 * HOUR_MS;
@@ -93,7 +93,7 @@ export interface Year {
   readonly lost: readonly string[];
   /** Names that expired although a mandate covered them, without a timely message. */
   readonly lapsed: readonly string[];
-  /** The fate of covered names that were due: renewed by the mandate, or why not. */
+  /** Outcomes for covered names that were due: renewed by the mandate, or why not. */
   readonly ends: readonly (State | HoldReason | 'RENEWED')[];
   readonly held: readonly HoldReason[];
 }
@@ -113,7 +113,7 @@ export function simulateYear(random: Random): Year {
   }));
   const terms = new Map<string, MandateTerms>();
   const mandates = new Map<string, Mandate>();
-  const give = (now: number) => {
+  const addMandate = (now: number) => {
     const id = `mandate-${mandates.size}`;
     const given: MandateTerms = {
       mandate_names: [chance(0.5) ? '*.rest' : chance(0.5) ? 'tag:brand' : 'name-0.rest'],
@@ -132,12 +132,12 @@ export function simulateYear(random: Random): Year {
       expiresAt: computeMandateEnd(given),
     });
     const mandate = readMandate(order);
-    if (mandate === undefined) throw new Error('the model gives a mandate that is none');
+    if (mandate === undefined) throw new Error('the model built an invalid mandate');
     terms.set(id, given);
     mandates.set(id, mandate);
   };
-  give(START);
-  if (chance(0.4)) give(START + 1);
+  addMandate(START);
+  if (chance(0.4)) addMandate(START + 1);
 
   let db: Database = { known: {}, orders: [], acts: [], ended: {} };
   for (const { name, trueEnd } of names)
@@ -171,12 +171,12 @@ export function simulateYear(random: Random): Year {
     };
   };
   const loadKnown = (name: string) => db.known[name] ?? { end: 0, isCertain: false, lastLookupAt: 0 };
-  const endOf = (name: string) => {
+  const getExpiry = (name: string) => {
     const expiresAt = new Date(loadKnown(name).end);
     return { name, expiresAt, renewableUntil: expiresAt };
   };
-  const factsOf = ({ name, price, ...each }: Name): RenewalFacts => ({
-    expiry: endOf(name),
+  const collectFacts = ({ name, price, ...each }: Name): RenewalFacts => ({
+    expiry: getExpiry(name),
     isDateCertain: loadKnown(name).isCertain,
     hasOwnerLeft: each.hasOwnerLeft,
     hasOpenIncident: each.hasIncident,
@@ -204,8 +204,8 @@ export function simulateYear(random: Random): Year {
       });
       if (isActedFor || end <= now.getTime()) continue;
       const mandate = findApplicableMandate(inForce(), name.name, name.tags, now);
-      if (mandate === undefined || !isRenewalDue(mandate, endOf(name.name), now)) continue;
-      const plan = decideRenewal(mandate, factsOf(name), usedBy(mandate.id), now);
+      if (mandate === undefined || !isRenewalDue(mandate, getExpiry(name.name), now)) continue;
+      const plan = decideRenewal(mandate, collectFacts(name), usedBy(mandate.id), now);
       if (plan === 'mandate_ended') continue;
       const act: Act = { name: name.name, end, held: undefined, orderId: undefined };
       db.acts.push(act);
@@ -231,9 +231,9 @@ export function simulateYear(random: Random): Year {
   };
 
   const carryOut = (order: ModelOrder, name: Name, now: number) => {
-    const isTaken = chance(0.85);
+    const isAccepted = chance(0.85);
     const isLost = chance(0.08);
-    if (isTaken) {
+    if (isAccepted) {
       if (covered.has(keyOf(name))) ends.push('RENEWED');
       charges.push({
         mandateId: order.mandateId,
@@ -251,7 +251,7 @@ export function simulateYear(random: Random): Year {
     }
     // The process is killed, or no response comes.
     if (isLost) order.state = 'UNKNOWN';
-    else if (isTaken) {
+    else if (isAccepted) {
       order.state = 'SUCCEEDED';
       const known = loadKnown(order.name);
       db.known[order.name] = { ...known, end: known.end + YEAR_MS, isCertain: false };
@@ -263,8 +263,8 @@ export function simulateYear(random: Random): Year {
       if (order.state !== 'APPROVED' || order.sendAfter > now.getTime()) continue;
       const name = names.find((each) => each.name === order.name);
       const act = db.acts.find(({ orderId }) => orderId === order.id);
-      if (name === undefined || act === undefined) throw new Error('an order of the model has lost its name');
-      const { amount, ...facts } = factsOf(name);
+      if (name === undefined || act === undefined) throw new Error('the model’s order has no name or act');
+      const { amount, ...facts } = collectFacts(name);
       const sending = {
         mandate: inForce().find(({ id }) => id === order.mandateId),
         isUnchanged: true,
@@ -308,52 +308,52 @@ export function simulateYear(random: Random): Year {
 
   const keyOf = ({ name, trueEnd }: Name) => `${name} ${trueEnd}`;
   /** Records the names that a mandate must act for: covered, due, and known with their true end. */
-  const noteCovered = (now: Date) => {
+  const recordCovered = (now: Date) => {
     for (const name of names) {
       if (Math.abs(loadKnown(name.name).end - name.trueEnd) > HOUR_MS) continue;
       const mandate = findApplicableMandate(inForce(), name.name, name.tags, now);
-      if (mandate === undefined || !isRenewalDue(mandate, endOf(name.name), now)) continue;
-      if (decideRenewal(mandate, factsOf(name), usedBy(mandate.id), now) === 'mandate_ended') continue;
+      if (mandate === undefined || !isRenewalDue(mandate, getExpiry(name.name), now)) continue;
+      if (decideRenewal(mandate, collectFacts(name), usedBy(mandate.id), now) === 'mandate_ended') continue;
       covered.add(keyOf(name));
     }
   };
-  const orderOf = (name: Name) =>
+  const findOrder = (name: Name) =>
     db.orders.findLast(
       (order) =>
         order.name === name.name &&
         isSameRegistrationPeriod(new Date(order.actedFor), new Date(name.trueEnd)),
     );
-  /** The fate of a name at its end, as people were notified; undefined if they weren't, so that it is lost. */
-  const endAt = (name: Name): Year['ends'][number] | undefined => {
+  /** The outcome for a name at its end. Undefined if people weren't notified, so that the name is lost. */
+  const findOutcome = (name: Name): Year['ends'][number] | undefined => {
     const acts = db.acts.filter(
       (act) => act.name === name.name && isSameRegistrationPeriod(new Date(act.end), new Date(name.trueEnd)),
     );
-    const told = acts.find(
+    const notified = acts.find(
       ({ held: code }) => code !== undefined && (needsRegularOrder(code) || code === 'earlier_unknown'),
     );
-    if (told?.held !== undefined) return told.held;
-    const order = orderOf(name);
-    // Its card says that it was stopped, refused, or is unknown; the message of an ended mandate says so too.
+    if (notified?.held !== undefined) return notified.held;
+    const order = findOrder(name);
+    // The card says that the order was stopped, failed or is unknown; an ended mandate's message does too.
     return order !== undefined && ['STOPPED', 'FAILED', 'UNKNOWN', 'ENDED'].includes(order.state)
       ? order.state
       : undefined;
   };
   /** Checks the names that end before the next step. */
-  const noteEnds = (real: number) => {
+  const recordEnds = (real: number) => {
     for (const name of names) {
       if (name.trueEnd > real + STEP_MS || name.trueEnd <= real || !covered.has(keyOf(name))) continue;
       const { trueEnd } = name;
-      // Due work until then runs when it is due.
+      // Run work that becomes due before then.
       for (
-        let order = orderOf(name);
+        let order = findOrder(name);
         order?.state === 'APPROVED' && order.sendAfter < trueEnd;
-        order = orderOf(name)
+        order = findOrder(name)
       )
         sendAll(new Date(order.sendAfter));
       if (name.trueEnd !== trueEnd) continue;
       const isCovered = findApplicableMandate(inForce(), name.name, name.tags, new Date(real)) !== undefined;
       // A restored database ends the mandates, and people are notified.
-      const end = endAt(name) ?? (isCovered ? undefined : 'ENDED');
+      const end = findOutcome(name) ?? (isCovered ? undefined : 'ENDED');
       if (end === undefined) lapsed.push(`${name.name} at ${new Date(name.trueEnd).toISOString()}`);
       else ends.push(end);
     }
@@ -373,18 +373,18 @@ export function simulateYear(random: Random): Year {
     if (chance(0.01)) registryBackAt = real + between(1, 6) * DAY_MS;
     if (chance(0.002)) botBackAt = real + between(0, 2) * DAY_MS;
     if (chance(0.003)) clockOff = chance(0.6) ? 0 : between(-3, 3) * DAY_MS;
-    if (chance(0.004) && mandates.size < 6) give(real + clockOff);
+    if (chance(0.004) && mandates.size < 6) addMandate(real + clockOff);
     if (chance(0.0006)) db.ended[`mandate-${between(0, mandates.size - 1)}`] = true;
-    const some = names[between(0, names.length - 1)];
-    if (some !== undefined && chance(0.02)) some.price = chance(0.1) ? undefined : between(5, 45) * 100;
-    if (some !== undefined && chance(0.01)) some.tags = chance(0.5) ? [] : ['brand'];
-    if (some !== undefined && chance(0.004)) some.hasOwnerLeft = chance(0.2);
-    if (some !== undefined && chance(0.004)) some.hasIncident = chance(0.2);
-    if (some !== undefined && chance(0.0005)) some.asksMore = true;
+    const picked = names[between(0, names.length - 1)];
+    if (picked !== undefined && chance(0.02)) picked.price = chance(0.1) ? undefined : between(5, 45) * 100;
+    if (picked !== undefined && chance(0.01)) picked.tags = chance(0.5) ? [] : ['brand'];
+    if (picked !== undefined && chance(0.004)) picked.hasOwnerLeft = chance(0.2);
+    if (picked !== undefined && chance(0.004)) picked.hasIncident = chance(0.2);
+    if (picked !== undefined && chance(0.0005)) picked.asksMore = true;
     // A person renews a name without the bot.
-    if (some !== undefined && chance(0.001)) {
-      some.trueEnd += YEAR_MS;
-      some.changedAt = real;
+    if (picked !== undefined && chance(0.001)) {
+      picked.trueEnd += YEAR_MS;
+      picked.changedAt = real;
     }
     const now = new Date(real + clockOff);
     if (real < botBackAt) continue;
@@ -400,7 +400,7 @@ export function simulateYear(random: Random): Year {
       for (const { name, trueEnd, changedAt } of names)
         if (real - changedAt >= DAY_MS)
           db.known[name] = { end: trueEnd, isCertain: true, lastLookupAt: now.getTime() };
-    noteCovered(now);
+    recordCovered(now);
     actAll(now);
     if (real >= slackBackAt)
       for (const order of db.orders) if (order.state === 'APPROVED') order.announcedAt ??= now.getTime();
@@ -410,11 +410,11 @@ export function simulateYear(random: Random): Year {
         stoppedAt.set(order.id, now.getTime());
       }
     sendAll(now);
-    // While the clock is days off, nothing is in time.
-    if (clockOff === 0) noteEnds(real);
+    // While the clock is days off, nothing can be in time.
+    if (clockOff === 0) recordEnds(real);
   }
 
-  // A message must exist for every expired name with an order of a mandate.
+  // Every expired name with a mandate's order must have a message.
   const finish = START + YEAR_MS + Math.min(0, clockOff);
   for (const order of db.orders)
     if (order.state === 'APPROVED' && order.actedFor + DAY_MS < finish - 6 * DAY_MS) lost.push(order.name);
@@ -429,8 +429,8 @@ export function simulateYear(random: Random): Year {
   return { charges, terms, stoppedAt, lost, lapsed, ends, held };
 }
 
-/** The excess of a year's spending over the limits of its mandates. */
-export function overCeilings({ charges, terms }: Year): string[] {
+/** Lists where a year's spending exceeded the limits of its mandates. */
+export function listLimitViolations({ charges, terms }: Year): string[] {
   const sums = new Map<string, number>();
   const found: string[] = [];
   for (const { mandateId, minor, day } of charges) {

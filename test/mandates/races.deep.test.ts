@@ -5,7 +5,7 @@ import { type Rig, startRig, until } from '../orders/rig.ts';
 import { seeded } from '../support/seeded.ts';
 import { mandatesOn } from './mandate-rig.ts';
 
-/* Stop and send race eighty times on a real database: one of them wins, with no state in between. */
+/* Stop and sending race 80 times on a real database. Exactly one of them wins. */
 
 const RACES = 80;
 const AT_ONCE = 20;
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => rig.end());
 
-test('either Stop or sending wins, and the name is charged exactly if it wasn’t stopped', async () => {
+test('either Stop or sending wins, and a name is charged only if it wasn’t stopped', async () => {
   const on = mandatesOn(rig);
   const random = seeded(1_000);
   let [stopped, sent] = [0, 0];
@@ -34,7 +34,7 @@ test('either Stop or sending wins, and the name is charged exactly if it wasn’
     /** Stop is clicked after a random number of the round's orders was sent or clicked. */
     const stop = async (id: string) => {
       const others = Math.floor(random() * AT_ONCE);
-      await until('others are over', () => rig.service.received.length + clicked >= others);
+      await until('others are done', () => rig.service.received.length + clicked >= others);
       clicked += 1;
       await stopOrder(rig.orders, id, 'U0BOB');
     };

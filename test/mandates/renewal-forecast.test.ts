@@ -5,7 +5,7 @@ import { stopOrder } from '../../src/orders/stop.ts';
 import { type Rig, startRig } from '../orders/rig.ts';
 import { mandatesOn } from './mandate-rig.ts';
 
-/* The fate of names without any clicks: a digest's forecast matches what the mandates then do. */
+/* A digest's forecast matches what the mandates then do. */
 
 let rig: Rig;
 let on: ReturnType<typeof mandatesOn>;
@@ -16,33 +16,33 @@ beforeAll(async () => {
 beforeEach(() => rig.reset());
 afterAll(() => rig.end());
 
-async function outlook(...names: readonly string[]) {
+async function forecast(...names: readonly string[]) {
   const watched = names.map((name) => ({ name, owner: name.startsWith('owned') ? 'U0ADA' : undefined }));
   const { renewals, uncovered } = await loadRenewalForecast(rig.mandates, watched, 'system');
   return { renewed: [...renewals.keys()].sort(), uncovered: [...uncovered].sort(), renewals };
 }
 
-test('a mandate renews the names it has acted or will act for, on the announced day', async () => {
+test('the forecast includes names a mandate has acted or will act for, with the day of sending', async () => {
   await on.watch('soon.rest', 13);
   await on.watch('later.rest', 40);
   await on.watch('other.example', 13);
   await on.inForce();
-  const before = await outlook('soon.rest', 'later.rest', 'other.example', 'owned.example');
+  const before = await forecast('soon.rest', 'later.rest', 'other.example', 'owned.example');
   expect(before).toMatchObject({ renewed: ['later.rest', 'soon.rest'], uncovered: ['other.example'] });
   const order = await rig.read((await on.renewName('soon.rest')).orderId ?? 'none');
-  const after = await outlook('soon.rest', 'later.rest', 'other.example');
+  const after = await forecast('soon.rest', 'later.rest', 'other.example');
   expect(after).toEqual(before);
   expect(after.renewals.get('soon.rest')).toEqual(order.sendAfter);
   rig.pass(3 * DAY_MS);
-  const late = await outlook('soon.rest');
-  expect(late.renewals.get('soon.rest'), 'an order that is past its time is sent next').toEqual(rig.now);
+  const late = await forecast('soon.rest');
+  expect(late.renewals.get('soon.rest'), 'an overdue order is sent next').toEqual(rig.now);
   await rig.sql(`UPDATE orders SET state = 'EXECUTING' WHERE id = $1`, order.id);
-  expect((await outlook('soon.rest')).renewed, 'or is being sent').toEqual(['soon.rest']);
+  expect((await forecast('soon.rest')).renewed, 'an order being sent').toEqual(['soon.rest']);
   rig.pass(10 * DAY_MS);
-  expect(await outlook('soon.rest'), 'at the expiry').toMatchObject({ renewed: [], uncovered: [] });
+  expect(await forecast('soon.rest'), 'at the expiry').toMatchObject({ renewed: [], uncovered: [] });
 });
 
-test('blocked or stopped names are left to people', async () => {
+test('the forecast leaves held and stopped names to people', async () => {
   await on.watch('dear.rest', 40, 2_001);
   await on.watch('unpriced.rest', 40);
   rig.prices.delete('unpriced.rest');
@@ -61,16 +61,16 @@ test('blocked or stopped names are left to people', async () => {
   ];
   await rig.ask('renew', { names: ['asked.rest'], period: 1 });
   await on.inForce();
-  expect(await outlook(...names)).toMatchObject({ renewed: ['stopped.rest'] });
+  expect(await forecast(...names)).toMatchObject({ renewed: ['stopped.rest'] });
   await stopOrder(rig.orders, (await on.renewName('stopped.rest')).orderId ?? 'none', 'U0ALICE');
-  const { renewed, uncovered } = await outlook(...names);
+  const { renewed, uncovered } = await forecast(...names);
   expect(renewed).toEqual([]);
-  expect(uncovered, 'but for what was asked for').not.toContain('asked.rest');
+  expect(uncovered, 'a person has requested it').not.toContain('asked.rest');
   expect(uncovered).toEqual(expect.arrayContaining(['stopped.rest']));
 });
 
-test('together they are within the limit', async () => {
+test('the forecast renewals together stay within the limit', async () => {
   for (const [n, name] of ['a.rest', 'b.rest', 'c.rest'].entries()) await on.watch(name, 13 + n / 10);
   await on.inForce({ max_total: { currency: 'EUR', minor: 4_000 } });
-  expect((await outlook('c.rest', 'b.rest', 'a.rest')).renewed).toEqual(['a.rest', 'b.rest']);
+  expect((await forecast('c.rest', 'b.rest', 'a.rest')).renewed).toEqual(['a.rest', 'b.rest']);
 });

@@ -3,7 +3,7 @@ import { DAY_MS, HOUR_MS } from '../../src/lib/duration.ts';
 import { SIGNED_RULE, type SigningRig, startSigningRig } from '../approvals/signing-rig.ts';
 import { mandatesOn } from './mandate-rig.ts';
 
-/* Mandates with signed approvals: their renewals are sent with the mandate's signatures, and nothing else is. */
+/* Mandates with signed approvals: the mandate's signatures allow its renewals and nothing else. */
 
 let s: SigningRig;
 let on: ReturnType<typeof mandatesOn>;
@@ -17,8 +17,8 @@ beforeAll(async () => {
 beforeEach(() => s.rig.reset());
 afterAll(() => s.rig.end());
 
-/** The order of a mandate that Bob and Carol have signed, and its earliest time to send. */
-async function madeOrder(): Promise<{ readonly id: string; readonly mandateId: string }> {
+/** Creates a mandate signed by Bob and Carol, and its order that is ready to send. */
+async function createReadyOrder(): Promise<{ readonly id: string; readonly mandateId: string }> {
   await on.watch('cafe.rest', 10);
   const { id: mandateId } = await on.ask();
   await s.sign(mandateId, s.people.bob, s.people.carol);
@@ -32,42 +32,42 @@ async function madeOrder(): Promise<{ readonly id: string; readonly mandateId: s
   return { id, mandateId };
 }
 
-const sent = () => s.rig.service.received.map(({ ctid }) => ctid);
+const listSentOrderIds = () => s.rig.service.received.map(({ ctid }) => ctid);
 
 test('a renewal is sent with the signatures of its mandate', async () => {
-  const { id } = await madeOrder();
+  const { id } = await createReadyOrder();
   await s.advance(id);
-  expect(sent()).toEqual([id]);
+  expect(listSentOrderIds()).toEqual([id]);
   expect(await s.rig.read(id)).toMatchObject({ state: 'SUCCEEDED' });
 });
 
 test.each([
   [
-    'a signature of the mandate is gone',
+    'a signature of the mandate is deleted',
     `UPDATE approvals SET signature = NULL WHERE order_id = $1 AND user_id = 'U0BOB'`,
   ],
   [
-    'a signature of the mandate is another person’s',
+    'a signature of the mandate is attributed to another person',
     `UPDATE approvals SET user_id = 'U0DORA' WHERE order_id = $1 AND user_id = 'U0BOB'`,
   ],
   [
-    'the mandate has another ceiling',
+    'the mandate’s row has a higher price limit',
     `UPDATE orders SET input = jsonb_set(input, '{max_price,minor}', '900000') WHERE id = $1`,
   ],
 ])('nothing is sent if %s', async (_what, change) => {
-  const { id, mandateId } = await madeOrder();
+  const { id, mandateId } = await createReadyOrder();
   await s.rig.sql(change, mandateId);
   await s.advance(id);
-  expect(sent()).toEqual([]);
+  expect(listSentOrderIds()).toEqual([]);
 });
 
 test.each([
   ['a deletion', 'delete', `jsonb_build_object('name', 'cafe.rest')`],
-  ['nine years', 'renew', `jsonb_set(input, '{period}', '9')`],
-])('%s isn’t sent with a mandate’s signatures', async (_what, task, input) => {
-  const { id } = await madeOrder();
+  ['a renewal for nine years', 'renew', `jsonb_set(input, '{period}', '9')`],
+])('a mandate’s signatures don’t allow %s', async (_what, task, input) => {
+  const { id } = await createReadyOrder();
   await s.rig.sql('UPDATE orders SET task = $2 WHERE id = $1', id, task);
   await s.rig.askedWith(id, input);
   await s.advance(id);
-  expect(sent()).toEqual([]);
+  expect(listSentOrderIds()).toEqual([]);
 });

@@ -18,9 +18,9 @@ import { addPlan, getPeriodBounds, groupUpcomingNames } from '../../src/mandates
 import { type MandateTerms, readTerms, type TermsInput } from '../../src/mandates/terms.ts';
 import { newOrder } from '../orders/sample.ts';
 
-/* The input of a mandate's form, and everything that follows from its terms alone. */
+/* A mandate's terms: reading them from the form, and the decisions that follow from them. */
 
-const TYPED: TermsInput = {
+const INPUT: TermsInput = {
   mandate_names: '*.rest, tag:Brand\nCAFÉ.rest',
   max_price: '20.00',
   max_total: '600',
@@ -28,13 +28,13 @@ const TYPED: TermsInput = {
   until: '2027-03-01',
   notice: '',
 };
-const read = (changes: Partial<TermsInput> = {}) => readTerms({ ...TYPED, ...changes }, 'EUR', '2026-03-01');
-const issuesOf = (changes: Partial<TermsInput>) => {
+const read = (changes: Partial<TermsInput> = {}) => readTerms({ ...INPUT, ...changes }, 'EUR', '2026-03-01');
+const listIssues = (changes: Partial<TermsInput>) => {
   const terms = read(changes);
   return terms.ok ? [] : terms.issues;
 };
 
-test('terms are read with optional fields left out', () => {
+test('terms use defaults for empty optional fields', () => {
   expect(read()).toEqual({
     ok: true,
     terms: {
@@ -48,7 +48,7 @@ test('terms are read with optional fields left out', () => {
   });
 });
 
-describe('an invalid term is reported at its field', () => {
+describe('reading the terms', () => {
   test.each([
     [{ mandate_names: ' ' }, { field: 'mandate_names', code: 'no_names' }],
     [{ mandate_names: '*' }, { field: 'mandate_names', code: 'matches_everything' }],
@@ -71,8 +71,8 @@ describe('an invalid term is reported at its field', () => {
     [{ until: '2027-04-06' }, { field: 'until', code: 'too_far_ahead', max: 400 }],
     [{ notice: '2' }, { field: 'notice', code: 'notice_out_of_range', min: 3, max: 30 }],
     [{ notice: '31' }, { field: 'notice', code: 'notice_out_of_range', min: 3, max: 30 }],
-  ] as const)('%j', (changes, issue) => {
-    expect(issuesOf(changes)).toContainEqual(issue);
+  ] as const)('reports %j as %j', (changes, issue) => {
+    expect(listIssues(changes)).toContainEqual(issue);
   });
 
   test.each([
@@ -81,34 +81,34 @@ describe('an invalid term is reported at its field', () => {
     { notice: '3' },
     { notice: '30' },
     { until: '2026-03-02' },
-  ])('%j is accepted', (changes) => {
-    expect(issuesOf(changes)).toEqual([]);
+  ])('accepts %j', (changes) => {
+    expect(listIssues(changes)).toEqual([]);
   });
 
-  test('400 days ahead is accepted, and an amount may include the team’s currency', () => {
-    expect(issuesOf({ until: '2027-04-05', max_price: '20 eur' })).toEqual([]);
+  test('accepts an end in 400 days, and an amount with the team’s currency', () => {
+    expect(listIssues({ until: '2027-04-05', max_price: '20 eur' })).toEqual([]);
   });
 });
 
 const NOW = new Date('2026-03-01T09:00:00Z');
 const later = (ms: number) => new Date(NOW.getTime() + ms);
-/** The delay of cafe.rest within a day. */
+/** How long after its earliest time cafe.rest is sent: up to a day, by its name. */
 const spread = computeEarliestSendTime('cafe.rest', NOW).getTime() - NOW.getTime() - DAY_MS;
 
-function given(id: string, names: readonly string[], changes: Partial<MandateTerms> = {}, since = NOW) {
+function newMandate(id: string, names: readonly string[], changes: Partial<MandateTerms> = {}, since = NOW) {
   const terms = read();
-  if (!terms.ok) throw new Error('the sample is not readable');
+  if (!terms.ok) throw new Error('invalid sample terms');
   const input = { ...terms.terms, mandate_names: [...names], ...changes };
   const mandate = readMandate(
     newOrder(names, { id, task: 'mandate', state: 'SUCCEEDED', input, closedAt: since }),
   );
-  if (mandate === undefined) throw new Error('the sample is no mandate');
+  if (mandate === undefined) throw new Error('the sample order isn’t a mandate');
   return mandate;
 }
 
-test('the oldest of overlapping mandates acts; an ended one doesn’t', () => {
-  const old = given('b', ['tag:brand'], {}, new Date(NOW.getTime() - 1));
-  const young = given('a', ['*.rest']);
+test('the oldest of overlapping mandates acts, unless it has ended', () => {
+  const old = newMandate('b', ['tag:brand'], {}, new Date(NOW.getTime() - 1));
+  const young = newMandate('a', ['*.rest']);
   expect(findApplicableMandate([young, old], 'cafe.rest', ['brand'], NOW)?.id).toBe('b');
   expect(findApplicableMandate([young, old], 'cafe.rest', [], NOW)?.id).toBe('a');
   const end = { at: NOW, cause: 'expired' } as const;
@@ -116,8 +116,8 @@ test('the oldest of overlapping mandates acts; an ended one doesn’t', () => {
   expect(findApplicableMandate([young, old], 'cafe.example', [], NOW)).toBeUndefined();
 });
 
-test('of mandates that began at the same time, the one with the first ID acts, in any order', () => {
-  const [a, b] = [given('a', ['*.rest']), given('b', ['*.rest'])];
+test('of mandates that began at the same time, the one with the first ID acts', () => {
+  const [a, b] = [newMandate('a', ['*.rest']), newMandate('b', ['*.rest'])];
   for (const mandates of [
     [a, b],
     [b, a],
@@ -125,8 +125,8 @@ test('of mandates that began at the same time, the one with the first ID acts, i
     expect(findApplicableMandate(mandates, 'cafe.rest', [], NOW)?.id).toBe('a');
 });
 
-describe('the plan of sending', () => {
-  const mandate = given('a', ['*.rest']);
+describe('planning when to send', () => {
+  const mandate = newMandate('a', ['*.rest']);
   const endIn = (days: number) => {
     const at = new Date(NOW.getTime() + days * DAY_MS);
     return { name: 'cafe.rest', expiresAt: at, renewableUntil: at };
@@ -137,7 +137,7 @@ describe('the plan of sending', () => {
     countOn: (day) => (full.includes(day) ? MAX_SENT_A_DAY : 0),
   });
 
-  test('is at least a day later, and always the same for a name', () => {
+  test('waits at least a day, and picks the same time for a name each time', () => {
     const plan = planSending(mandate, endIn(14), price, taken([]), NOW);
     if (typeof plan === 'string') throw new Error(plan);
     expect(plan.sendAfter.getTime()).toBeGreaterThanOrEqual(NOW.getTime() + DAY_MS);
@@ -145,7 +145,7 @@ describe('the plan of sending', () => {
     expect(planSending(mandate, endIn(14), price, taken([]), NOW)).toEqual(plan);
   });
 
-  test('uses the next day if a day is full, as long as one is left', () => {
+  test('moves to the next day if a day is full and the next is still in time', () => {
     expect(planSending(mandate, endIn(14), price, taken(['2026-03-02']), NOW)).toMatchObject({
       day: '2026-03-03',
     });
@@ -154,9 +154,9 @@ describe('the plan of sending', () => {
   });
 });
 
-describe('right before sending', () => {
+describe('the final check', () => {
   const END = new Date(NOW.getTime() + 14 * DAY_MS);
-  const mandate = given('a', ['*.rest']);
+  const mandate = newMandate('a', ['*.rest']);
   const used = (day: string, minor: bigint): UsedAmounts => ({ byDay: [{ day, minor }], countOn: () => 0 });
   const facts: FinalCheckFacts = {
     mandate,
@@ -171,7 +171,7 @@ describe('right before sending', () => {
     used: { byDay: [], countOn: () => 0 },
   };
 
-  test('a name that was announced a day ago, to the millisecond, is sent', () => {
+  test('passes a name exactly a day after its announcement', () => {
     expect(findSendHoldReason(facts, NOW)).toBeUndefined();
     expect(findSendHoldReason(facts, new Date(NOW.getTime() - 1))).toBe('not_announced');
   });
@@ -189,11 +189,11 @@ describe('right before sending', () => {
     ['price_unknown', { amount: { currency: 'USD', minor: 1 } }],
     ['price_above', { amount: { currency: 'EUR', minor: 2_001 } }],
     ['day_full', { used: { byDay: [], countOn: () => MAX_SENT_A_DAY } }],
-  ])('%s: %j isn’t sent', (code, change) => {
+  ])('returns %s for %j', (code, change) => {
     expect(findSendHoldReason({ ...facts, ...change }, NOW)).toBe(code);
   });
 
-  test('the total of a year may be used up', () => {
+  test('allows spending exactly the yearly total', () => {
     for (const total of [used('2026-02-01', 58_000n), used('2025-12-31', 60_000n)])
       expect(findSendHoldReason({ ...facts, used: total }, NOW)).toBeUndefined();
     expect(findSendHoldReason({ ...facts, used: used('2026-02-01', 58_001n) }, NOW)).toBe('total_spent');
@@ -220,28 +220,28 @@ describe('right before sending', () => {
   test.each<[what: string, Partial<DueFacts>, kind: 'clear' | 'held' | number]>([
     ['announced, and looked up in the last day', { lastLookupAt: later(-DAY_MS) }, 'clear'],
     ['too late', until(0), 'held'],
-    ['in the last moment', until(1), 'clear'],
-    ['looked up too long ago: it is looked up again', stale, 15 * MINUTE_MS],
+    ['a millisecond before it is too late', until(1), 'clear'],
+    ['looked up too long ago', stale, 15 * MINUTE_MS],
     ['never looked up', { lastLookupAt: undefined }, 15 * MINUTE_MS],
-    ['looked up before it was made', { createdAt: NOW, lastLookupAt: later(-1) }, 15 * MINUTE_MS],
-    ['no day is left after that lookup', { ...stale, ...until(DAY_MS + 15 * MINUTE_MS) }, 'held'],
-    ['a day is left after it', { ...stale, ...until(DAY_MS + 15 * MINUTE_MS + 1) }, 15 * MINUTE_MS],
-    ['not announced: it is soon', silent, 15 * MINUTE_MS],
+    ['looked up before it was created', { createdAt: NOW, lastLookupAt: later(-1) }, 15 * MINUTE_MS],
+    ['stale, without a day left after a lookup', { ...stale, ...until(DAY_MS + 15 * MINUTE_MS) }, 'held'],
+    ['stale, with a day left', { ...stale, ...until(DAY_MS + 15 * MINUTE_MS + 1) }, 15 * MINUTE_MS],
+    ['not announced yet', silent, 15 * MINUTE_MS],
     ['not announced, with a day left', { ...silent, ...until(DAY_MS + 1) }, 15 * MINUTE_MS],
-    ['not announced, with less', { ...silent, ...until(DAY_MS) }, 'held'],
+    ['not announced, with less than a day left', { ...silent, ...until(DAY_MS) }, 'held'],
     ['announced an hour ago', { announcedAt: later(-60 * MINUTE_MS) }, DAY_MS - 60 * MINUTE_MS],
-    ['on a full day: the next one', { used: full }, nextDay],
+    ['on a full day', { used: full }, nextDay],
     ['on a full day, and the next is too late', { used: full, ...until(nextDay) }, 'held'],
-    ['on a full day, and the next is not', { used: full, ...until(nextDay + 1) }, nextDay],
-    ['beyond the budgets', { fitsBudgets: false }, 'held'],
-  ])('a due order is decided: %s', (_what, changes, expected) => {
+    ['on a full day, and the next is in time', { used: full, ...until(nextDay + 1) }, nextDay],
+    ['over budget', { fitsBudgets: false }, 'held'],
+  ])('decides an order that is %s', (_what, changes, expected) => {
     const found = decideSend({ ...due, ...changes }, NOW);
     expect(found.kind === 'later' ? found.until.getTime() - NOW.getTime() : found.kind).toBe(expected);
   });
 });
 
-test('a renewal is due in its notice, and in time if it is sent before the mandate ends', () => {
-  const mandate = given('a', ['*.rest'], { notice: 14 });
+test('a renewal is due within its notice, and in time if it is sent before the mandate ends', () => {
+  const mandate = newMandate('a', ['*.rest'], { notice: 14 });
   const end = { name: 'cafe.rest', expiresAt: later(14 * DAY_MS), renewableUntil: later(14 * DAY_MS) };
   expect([isRenewalDue(mandate, end, NOW), isRenewalDue(mandate, end, later(-1))]).toEqual([true, false]);
   expect(isRenewalDue(mandate, { ...end, renewableUntil: later(1) }, NOW)).toBe(true);
@@ -257,14 +257,14 @@ test('a renewal is due in its notice, and in time if it is sent before the manda
   ]).toEqual([true, false]);
 });
 
-test('the names of the next 30 days are those whose notice begins by then, each with its mandate', () => {
+test('the upcoming names are those whose notice begins in the next 30 days, by mandate', () => {
   const name = (days: number, ms: number) => ({
     ...{ name: `n${days}.rest`, expiresAt: later(days * DAY_MS + ms), isDateCertain: true, isLapsing: false },
     ...{ lastLookupAt: NOW, owner: undefined, deletedAt: undefined },
   });
   const mandates = [
-    given('old', ['n33.rest', 'n34.rest'], { notice: 3 }, later(-1)),
-    given('new', ['*.rest']),
+    newMandate('old', ['n33.rest', 'n34.rest'], { notice: 3 }, later(-1)),
+    newMandate('new', ['*.rest']),
   ];
   const names = [name(33, 0), name(34, 0), name(43, 0), name(44, 0), name(44, 1)];
   expect(groupUpcomingNames(mandates, names, new Map(), NOW)).toEqual(
@@ -283,15 +283,15 @@ test.each([
   expect(getPeriodBounds(span, day)).toEqual(bounds);
 });
 
-test('a planned order is counted on its day', () => {
+test('a planned order counts toward its day', () => {
   const plan = { sendAfter: NOW, day: '2026-03-02', amount: { currency: 'EUR', minor: 2_000 } };
   const { byDay, countOn } = addPlan({ byDay: [], countOn: () => 3 }, plan);
   expect(byDay).toEqual([{ day: '2026-03-02', minor: 2_000n }]);
   expect([countOn('2026-03-02'), countOn('2026-03-03')]).toEqual([4, 3]);
 });
 
-test('a plan needs time until the end of the name and of the mandate', () => {
-  const mandate = given('a', ['*.rest']);
+test('an order is planned only if it is in time for the name’s expiry and the mandate’s end', () => {
+  const mandate = newMandate('a', ['*.rest']);
   const price = { currency: 'EUR', minor: 2_000 };
   const plan = (renewableMs: number, endsMs: number, full: readonly string[] = []) => {
     const end = { name: 'cafe.rest', expiresAt: NOW, renewableUntil: later(renewableMs) };

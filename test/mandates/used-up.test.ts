@@ -12,8 +12,7 @@ import { fails } from '../orders/scripted-service.ts';
 import { mandatesOn } from './mandate-rig.ts';
 
 /*
- * A mandate's spending is read from the log. Siblings: an ended mandate, its stopped order, its limits, a mandate that
- * never came into force, two orders for one end of a name.
+ * A mandate's state and spending come from the log, so changed rows and added events give it no more power.
  */
 
 let rig: Rig;
@@ -25,8 +24,8 @@ beforeAll(async () => {
 beforeEach(() => rig.reset());
 afterAll(() => rig.end());
 
-const sent = () => rig.service.received.length;
-const contradictions = async (id: string) =>
+const countSentRequests = () => rig.service.received.length;
+const loadContradictions = async (id: string) =>
   (await rig.store.loadHistory(id, 'system')).filter(({ kind }) => kind === 'contradicted');
 
 test('an ended mandate whose row was reset does nothing, and ends again', async () => {
@@ -38,10 +37,10 @@ test('an ended mandate whose row was reset does nothing, and ends again', async 
   await on.run();
   expect(await on.acts()).toEqual([]);
   expect(await rig.read(id)).toMatchObject({ state: 'SUCCEEDED', mandateEnd: { cause: 'log_differs' } });
-  expect(await contradictions(id)).toMatchObject([{ difference: 'ended' }]);
+  expect(await loadContradictions(id)).toMatchObject([{ difference: 'ended' }]);
 });
 
-test('the order of an ended mandate isn’t sent when both rows are reset', async () => {
+test('an ended mandate’s order isn’t sent when the rows of both are reset', async () => {
   await on.watch('cafe.rest', 10);
   const { id } = await on.inForce();
   const { orderId = 'none' } = await on.renewName('cafe.rest');
@@ -58,19 +57,18 @@ test('the order of an ended mandate isn’t sent when both rows are reset', asyn
   );
   await rig.sql('DROP TABLE before, before_items');
   await on.nextDay();
-  expect(sent()).toBe(0);
+  expect(countSentRequests()).toBe(0);
   expect(await rig.read(orderId)).toMatchObject({ state: 'FAILED' });
-  expect(await contradictions(orderId)).toHaveLength(1);
+  expect(await loadContradictions(orderId)).toHaveLength(1);
 });
 
-test('the sending transaction sees the end of a mandate', async () => {
+test('an order isn’t sent if its mandate ends in the log just before sending', async () => {
   await on.watch('cafe.rest', 10);
   const { id } = await on.inForce();
   const { orderId = 'none' } = await on.renewName('cafe.rest');
   await on.announce();
   rig.pass(DAY_MS + 12 * HOUR_MS);
   await on.look();
-  // The mandate ends, and its row is reset, just before its order is sent.
   rig.service.prepare = async () => {
     await rig.sql(
       `INSERT INTO events (subject_kind, subject_id, kind, actor, at, data)
@@ -79,11 +77,11 @@ test('the sending transaction sees the end of a mandate', async () => {
     );
   };
   await rig.runDue();
-  expect(sent()).toBe(0);
+  expect(countSentRequests()).toBe(0);
   expect(await rig.read(orderId)).toMatchObject({ state: 'FAILED' });
 });
 
-test('a stopped mandate doesn’t come into force by an added event', async () => {
+test('an added event doesn’t bring a stopped mandate into force', async () => {
   await on.watch('cafe.rest', 10);
   const { id } = await on.ask();
   expect(await cancelOrder(rig.orders, id, 'U0ALICE')).toMatchObject({ ok: true });
@@ -98,7 +96,7 @@ test('a stopped mandate doesn’t come into force by an added event', async () =
   expect(await on.acts()).toEqual([]);
 });
 
-test('a mandate that was only inserted as a row does nothing', async () => {
+test('a mandate without an in_force event does nothing', async () => {
   await on.watch('cafe.rest', 10);
   const { id } = await on.ask();
   await rig.sql(`UPDATE orders SET state = 'SUCCEEDED', closed_at = now() WHERE id = $1`, id);
@@ -106,7 +104,7 @@ test('a mandate that was only inserted as a row does nothing', async () => {
   expect(await on.acts()).toEqual([]);
 });
 
-test('a mandate is shown with its approvers by the log', async () => {
+test('a mandate shows its approvers from the log', async () => {
   const order = await on.inForce();
   await rig.sql(`UPDATE approvals SET user_id = 'U0EVE'`);
   const { shown: items } = await loadMandateStatuses(rig.mandates, { id: 'U0ADA', isAdmin: true });
@@ -118,32 +116,35 @@ test('a mandate is shown with its approvers by the log', async () => {
 });
 
 test.each([
-  ['their reservations are gone', 'DELETE FROM budget_reservations'],
-  ['they cost nothing by the rows', 'UPDATE budget_reservations SET amount_minor = 0'],
-  ['they are of no mandate by the rows', 'UPDATE orders SET mandate_id = NULL WHERE mandate_id IS NOT NULL'],
+  ['their reservations are deleted', 'DELETE FROM budget_reservations'],
+  ['their rows say they cost nothing', 'UPDATE budget_reservations SET amount_minor = 0'],
   [
-    'they failed by the rows',
+    'their rows say they belong to no mandate',
+    'UPDATE orders SET mandate_id = NULL WHERE mandate_id IS NOT NULL',
+  ],
+  [
+    'their rows say they failed',
     `UPDATE order_items SET state = 'FAILED' WHERE order_id IN (SELECT id FROM orders WHERE task = 'renew')`,
   ],
   [
-    'a later event, which anyone can add, says that they cost nothing',
+    'an added event says they cost nothing',
     `INSERT INTO events (team_id, subject_kind, subject_id, kind, actor, at, data)
      SELECT team_id, subject_kind, subject_id, kind, actor, at, jsonb_set(data, '{amount,minor}', '0')
      FROM events WHERE kind = 'sending'`,
   ],
   [
-    'a later event, which anyone can add, says that they were sent long ago',
+    'an added event says they were sent long ago',
     `INSERT INTO events (team_id, subject_kind, subject_id, kind, actor, at, data)
      SELECT team_id, subject_kind, subject_id, kind, actor, at - interval '1 year', data
      FROM events WHERE kind = 'sending'`,
   ],
-])('requests count against the limits although %s', async (_what, change) => {
+])('sent requests count against the limits even if %s', async (_what, change) => {
   await on.watch('cafe.rest', 8);
   await on.inForce({ max_total: { currency: 'EUR', minor: 3_000 } });
   await on.run();
   await on.announce();
   await on.nextDay();
-  expect(sent()).toBe(1);
+  expect(countSentRequests()).toBe(1);
   await rig.sql(change);
   await on.watch('bar.rest', 10);
   expect(await on.renewName('bar.rest')).toMatchObject({ held: 'total_spent' });
@@ -151,19 +152,19 @@ test.each([
 
 test.each([
   [
-    'an added event says that they failed',
+    'an added event says they failed',
     `INSERT INTO events (team_id, subject_kind, subject_id, kind, actor, at, data)
      SELECT team_id, subject_kind, subject_id, 'answered', actor, at, data || jsonb_build_object(
        'outcome', 'FAILED', 'result', '{"summary": {"code": "stopped"}}'::jsonb, 'botSignature', 'AAAA', 'version', 99)
      FROM events WHERE kind = 'sending'`,
   ],
   [
-    'an added event says that they are sent again',
+    'an added event says they will be retried',
     `INSERT INTO events (team_id, subject_kind, subject_id, kind, actor, at, data)
      SELECT team_id, subject_kind, subject_id, 'retry_scheduled', actor, at, data || jsonb_build_object(
        'retryReason', '{"code": "busy"}'::jsonb, 'until', at, 'version', 99) FROM events WHERE kind = 'sending'`,
   ],
-])('unanswered requests count against the limits although %s', async (_what, change) => {
+])('requests with unknown outcomes count against the limits even if %s', async (_what, change) => {
   rig.service.answer = async () => {
     throw fails('unknown_outcome');
   };
@@ -172,14 +173,14 @@ test.each([
   await on.run();
   await on.announce();
   await on.nextDay();
-  expect(sent()).toBe(1);
+  expect(countSentRequests()).toBe(1);
   await rig.sql(`UPDATE order_items SET state = 'FAILED', result = NULL WHERE state = 'UNKNOWN'`);
   await rig.sql(change);
   await on.watch('bar.rest', 10);
   expect(await on.renewName('bar.rest')).toMatchObject({ held: 'total_spent' });
 });
 
-test('an order is created again when its requester was away for a short time', async () => {
+test('a failed order is replaced once its requester is back', async () => {
   await on.watch('cafe.rest', 10);
   await on.inForce();
   const { orderId: first = 'none' } = await on.renewName('cafe.rest');
@@ -193,26 +194,26 @@ test('an order is created again when its requester was away for a short time', a
   await on.announce();
   await on.nextDay();
   expect(await rig.read(second)).toMatchObject({ state: 'SUCCEEDED' });
-  expect(sent()).toBe(1);
+  expect(countSentRequests()).toBe(1);
 });
 
-test('old data is deleted, except for a mandate in force and its sent orders', async () => {
+test('a purge keeps a mandate in force and its sent orders', async () => {
   await on.watch('cafe.rest', 8);
   const { id } = await on.inForce({ max_total: { currency: 'EUR', minor: 3_000 }, span: 'year' });
   await on.run();
   await on.announce();
   await on.nextDay();
-  expect(sent()).toBe(1);
+  expect(countSentRequests()).toBe(1);
   const before = new Date(rig.now.getTime() + DAY_MS);
-  await purged(before);
+  await purgeEventsBefore(before);
   await on.watch('bar.rest', 10);
   expect(await on.renewName('bar.rest')).toMatchObject({ held: 'total_spent' });
   await endMandate(rig.mandates, id, 'U0ALICE');
-  await purged(before);
+  await purgeEventsBefore(before);
   expect(await rig.store.load(id, 'system')).toBeUndefined();
 });
 
-async function purged(before: Date): Promise<void> {
+async function purgeEventsBefore(before: Date): Promise<void> {
   const [{ name } = {}] = await rig.sql('SELECT current_database() AS name');
   const url = new URL(inject('postgresUrl'));
   url.pathname = `/${name}`;

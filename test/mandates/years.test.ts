@@ -3,27 +3,27 @@ import { groupBy } from '../../src/lib/collections.ts';
 import { ANNOUNCEMENT_MS } from '../../src/mandates/acting.ts';
 import { runs } from '../support/properties.ts';
 import { seeded } from '../support/seeded.ts';
-import { overCeilings, simulateYear, type Year } from './model.ts';
+import { listLimitViolations, simulateYear, type Year } from './model.ts';
 
 /*
- * The promises of mandates over 2,000 years of teams: prices and tags that change, people who leave, stops, kills, lost
- * responses, outages of Slack and registries, clocks that jump, restored databases.
+ * Invariants of mandates over 2,000 simulated years with changing prices and tags, people who leave, stops,
+ * kills, lost responses, Slack and registry outages, clock jumps and restored databases.
  */
 
 const SEED = Number(process.env['SEED'] ?? 43);
 
-function years(): Year[] {
+function simulateYears(): Year[] {
   return Array.from({ length: runs(2_000) }, (_, index) => simulateYear(seeded(SEED + index)));
 }
 
-describe('mandates over many years', () => {
-  const all = years();
+describe('mandates over many simulated years', () => {
+  const all = simulateYears();
 
   test('never exceed a limit', () => {
-    expect(all.flatMap(overCeilings)).toEqual([]);
+    expect(all.flatMap(listLimitViolations)).toEqual([]);
   });
 
-  test('never renew a name twice for one end', () => {
+  test('never renew a name twice for one expiry', () => {
     const twice = all.flatMap(({ charges }, year) =>
       charges
         .filter((charge, index) =>
@@ -50,20 +50,20 @@ describe('mandates over many years', () => {
     expect(late).toEqual([]);
   });
 
-  test('never send without an announcement a day before', () => {
-    const unsaid = all.flatMap(({ charges }) =>
+  test('never send an order without an announcement a day before', () => {
+    const unannounced = all.flatMap(({ charges }) =>
       charges.filter(
         ({ at, announcedAt }) => announcedAt === undefined || at - announcedAt < ANNOUNCEMENT_MS,
       ),
     );
-    expect(unsaid).toEqual([]);
+    expect(unannounced).toEqual([]);
   });
 
-  test('never lose a name that they acted for without a message', () => {
+  test('never lose a name they acted for without a message', () => {
     expect(all.flatMap(({ lost }) => lost)).toEqual([]);
   });
 
-  test('never lose a name that they covered when it was due and whose renewal the service accepted', () => {
+  test('never let a due name expire without renewing it or notifying people', () => {
     expect(all.flatMap(({ lapsed }, year) => lapsed.map((name) => `year ${year}: ${name}`))).toEqual([]);
     const ends = groupBy(
       all.flatMap((year) => year.ends),
@@ -73,7 +73,7 @@ describe('mandates over many years', () => {
     expect([...ends.keys()]).toEqual(expect.arrayContaining(['STOPPED', 'FAILED', 'UNKNOWN']));
   });
 
-  test('renew, and refuse for every reason of the model, so that the other tests prove something', () => {
+  test('renew names, and hold renewals for every reason, so that the tests above aren’t vacuous', () => {
     expect(all.flatMap(({ charges }) => charges).length).toBeGreaterThan(all.length / 2);
     const held = new Set(all.flatMap((year) => year.held));
     expect([...held].sort()).toEqual(

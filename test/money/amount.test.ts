@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { formatDecimal, parseAmount } from '../../src/money/amount.ts';
 import fc from '../support/properties.ts';
 
-const minorOf = (text: string, currency: string) => {
+const parseMinor = (text: string, currency: string) => {
   const read = parseAmount(text, currency);
   return read.ok ? read.amount.minor : read.issue;
 };
@@ -30,17 +30,17 @@ test.each([
   ['1e3', 'EUR', 'not_an_amount'],
   ['0x10', 'EUR', 'not_an_amount'],
   ['٣', 'EUR', 'not_an_amount'],
-])('%j in %s is %s', (text, currency, expected) => {
-  expect(minorOf(text, currency)).toBe(expected);
+])('parsing %j in %s returns %s', (text, currency, expected) => {
+  expect(parseMinor(text, currency)).toBe(expected);
 });
 
-describe('for random amounts', () => {
+describe('with random input', () => {
   const amounts = fc.record({
     currency: fc.constantFrom('EUR', 'JPY', 'BHD', 'USD'),
     minor: fc.integer({ min: 0, max: 1_000_000_000_000 }),
   });
 
-  test('a written amount is read back unchanged', () => {
+  test('a formatted amount is parsed back unchanged', () => {
     fc.assert(
       fc.property(amounts, (amount) => {
         expect(parseAmount(formatDecimal(amount), amount.currency)).toEqual({ ok: true, amount });
@@ -48,7 +48,7 @@ describe('for random amounts', () => {
     );
   });
 
-  test('any text gets a result', () => {
+  test('any text returns a result', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (text, currency) => {
         expect(typeof parseAmount(text, currency).ok).toBe('boolean');
@@ -57,6 +57,6 @@ describe('for random amounts', () => {
   });
 });
 
-test('a negative amount keeps its sign before the digits', () => {
+test('a negative amount is formatted with its sign first', () => {
   expect(formatDecimal({ currency: 'EUR', minor: -5 })).toBe('-0.05');
 });

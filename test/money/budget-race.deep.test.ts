@@ -10,8 +10,7 @@ import { BOT_SIGNER } from '../support/bot-signer.ts';
 import { type MoneyRig, startRig } from './rig.ts';
 
 /*
- * 150 concurrent approvals against one budget, through three replicas with separate connections to one
- * database.
+ * 150 concurrent approvals against one budget, on three replicas with separate connections to one database.
  */
 
 const ORDERS = 150;
@@ -25,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => m.end());
 
 test('150 concurrent approvals on three replicas never overspend a budget by a cent', async () => {
-  // 37 renewals of €10.00 fit, and a cent less than one more.
+  // One cent less than 38 renewals of €10.00.
   await m.addBudget(37_999);
   const ids: string[] = [];
   for (let n = 0; n < ORDERS; n += 1)

@@ -14,23 +14,23 @@ import {
 import { calculateCost, type Price } from '../../src/money/prices.ts';
 import fc from '../support/properties.ts';
 
-const budget = (given: Partial<Budget> = {}): Budget => ({
+const newBudget = (given: Partial<Budget> = {}): Budget => ({
   id: 'b',
   tag: undefined,
   span: 'month',
   amount: { currency: 'EUR', minor: 10_000 },
   ...given,
 });
-const standing = (given: Partial<BudgetStatus> = {}): BudgetStatus => ({
-  budget: budget(),
+const newStatus = (given: Partial<BudgetStatus> = {}): BudgetStatus => ({
+  budget: newBudget(),
   period: '2026-11',
   booked: 0n,
   reserved: 0n,
   ...given,
 });
 
-const ON = { teamId: 'T', day: '2026-11-22' };
-const asked = (...names: string[]) => names.map((name, index) => ({ n: index + 1, name }));
+const DAY = { teamId: 'T', day: '2026-11-22' };
+const toItems = (...names: string[]) => names.map((name, index) => ({ n: index + 1, name }));
 
 const reservations = fc.record({
   teamId: fc.constant('T'),
@@ -62,31 +62,31 @@ describe('an order’s share of a budget', () => {
         for (const { amount, tags } of reservation.items)
           if (amount?.currency === 'EUR' && (tag === undefined || tags.some((each) => each === tag)))
             sum += BigInt(amount.minor);
-        expect(sumForBudget(budget({ tag }), reservation)).toBe(sum);
+        expect(sumForBudget(newBudget({ tag }), reservation)).toBe(sum);
       }),
     );
   });
 
-  test('doesn’t depend on the order of its names, nor on how they are split into orders', () => {
+  test('is the same for any sequence of names, and however they are split into orders', () => {
     fc.assert(
       fc.property(reservations, fc.nat(60), (reservation, cut) => {
-        const part = (items: Reservation['items']) => sumForBudget(budget(), { ...reservation, items });
+        const sumPart = (items: Reservation['items']) => sumForBudget(newBudget(), { ...reservation, items });
         const { items } = reservation;
-        expect(part(items.toReversed())).toBe(part(items));
-        expect(part(items.slice(0, cut)) + part(items.slice(cut))).toBe(part(items));
+        expect(sumPart(items.toReversed())).toBe(sumPart(items));
+        expect(sumPart(items.slice(0, cut)) + sumPart(items.slice(cut))).toBe(sumPart(items));
       }),
     );
   });
 
-  test('is nothing if no price is known', () => {
+  test('is empty if no price is known', () => {
     const cost = calculateCost([], { task: 'renew', names: ['cafe.rest', 'bar.rest'] }, '2026-11-22');
-    const reservation = buildReservation(cost, asked('cafe.rest', 'bar.rest'), ON, () => ['brand']);
+    const reservation = buildReservation(cost, toItems('cafe.rest', 'bar.rest'), DAY, () => ['brand']);
     expect(reservation.items.map(({ amount }) => amount)).toEqual([undefined, undefined]);
-    const full = standing({ booked: 20_000n });
+    const full = newStatus({ booked: 20_000n });
     expect(computeShares([full], reservation)).toEqual([]);
   });
 
-  test('has the price and the tags of each name, in the order of the items', () => {
+  test('has the price and tags of each name, in the sequence of the items', () => {
     const price: Price = {
       zone: 'rest',
       task: 'renew',
@@ -101,7 +101,7 @@ describe('an order’s share of a budget', () => {
       '2026-11-22',
     );
     const tagsOf = (name: string) => (name === 'cafe.rest' ? ['brand'] : []);
-    expect(buildReservation(cost, asked('cafe.rest', 'b.example'), ON, tagsOf).items).toEqual([
+    expect(buildReservation(cost, toItems('cafe.rest', 'b.example'), DAY, tagsOf).items).toEqual([
       { n: 1, amount: { currency: 'EUR', minor: 3_600 }, tags: ['brand'] },
       { n: 2, amount: undefined, tags: [] },
     ]);
@@ -109,12 +109,12 @@ describe('an order’s share of a budget', () => {
 });
 
 describe('a budget', () => {
-  test('is exceeded exactly if the booked, reserved and new amounts are more than it has', () => {
+  test('is exceeded only if the booked, reserved and new amounts add up to more than it has', () => {
     const minor = fc.bigInt({ min: 0n, max: 2_000_000_000_000n });
     fc.assert(
       fc.property(reservations, minor, minor, fc.nat(1_000_000_000), (reservation, booked, reserved, has) => {
-        const one = standing({
-          budget: budget({ amount: { currency: 'EUR', minor: has } }),
+        const one = newStatus({
+          budget: newBudget({ amount: { currency: 'EUR', minor: has } }),
           booked,
           reserved,
         });
@@ -130,7 +130,7 @@ describe('a budget', () => {
     );
   });
 
-  test('that is used up exactly isn’t exceeded; another cent exceeds it', () => {
+  test('isn’t exceeded when it is exactly used up, but by another cent', () => {
     const takes = (minor: number): Reservation => ({
       teamId: 'T',
       day: '2026-11-22',
@@ -138,18 +138,18 @@ describe('a budget', () => {
       hasBudget: true,
       items: [{ n: 1, amount: { currency: 'EUR', minor }, tags: [] }],
     });
-    const one = standing({ booked: 4_000n, reserved: 5_999n });
+    const one = newStatus({ booked: 4_000n, reserved: 5_999n });
     expect(findBudgetOverruns(computeShares([one], takes(1)))).toEqual([]);
     expect(findBudgetOverruns(computeShares([one], takes(2)))).toMatchObject([
       { leftMinor: 1, orderMinor: 2 },
     ]);
   });
 
-  test('counts by the month or the year of the day', () => {
+  test('has the month or year of the day as its period', () => {
     expect([getPeriod('month', '2026-11-30'), getPeriod('year', '2026-11-30')]).toEqual(['2026-11', '2026']);
   });
 
-  test('never has a sum that a number would round', () => {
+  test('refuses sums beyond the safe integers', () => {
     expect(() => toSafeInteger(2n ** 53n)).toThrow(RangeError);
     expect(toSafeInteger(2n ** 53n - 1n)).toBe(Number.MAX_SAFE_INTEGER);
   });

@@ -12,8 +12,7 @@ import { DONE, fails } from '../orders/scripted-service.ts';
 import { type MoneyRig, startRig } from './rig.ts';
 
 /*
- * Budgets and orders on a real database: when amounts are reserved, how they are released, and who must agree to an
- * excess.
+ * Budgets and orders on a real database: reserving and releasing amounts, and approving an excess.
  */
 
 let m: MoneyRig;
@@ -23,94 +22,94 @@ beforeAll(async () => {
 beforeEach(() => m.reset());
 afterAll(() => m.end());
 
-const renewal = (...names: string[]) => m.ask('renew', { names, period: 1 });
+const askRenewal = (...names: string[]) => m.ask('renew', { names, period: 1 });
 const approve = (orderId: string, userId = 'U0BOB') => approveOrder(m.orders, orderId, userId);
-const stateOf = async (orderId: string) => (await m.rig.read(orderId)).state;
-/** The only budget's status. */
-const stands = async () => (await m.stands())[0];
+const loadState = async (orderId: string) => (await m.rig.read(orderId)).state;
+/** The booked and reserved amounts of the only budget. */
+const getStatus = async () => (await m.stands())[0];
 
-async function lastExcess(orderId: string) {
+async function getLastExcess(orderId: string) {
   const { overBudget: exceeded, admins = [] }: AnyOrderLogEntry =
     (await m.rig.store.loadHistory(orderId, 'system')).at(-1) ?? {};
   return exceeded && { exceeded, admins };
 }
 
-describe('what an order costs', () => {
-  test('is reserved with the last approval, and booked when it was carried out', async () => {
+describe('the cost of an order', () => {
+  test('is reserved with the last approval, and booked once the order succeeds', async () => {
     await m.addBudget(2_500);
     m.rig.setTeam({ approvalsRequired: 2 });
-    const { id } = await renewal('cafe.rest', 'bar.rest');
+    const { id } = await askRenewal('cafe.rest', 'bar.rest');
     await approve(id);
-    expect(await stands()).toEqual([0n, 0n]);
+    expect(await getStatus()).toEqual([0n, 0n]);
     await approve(id, 'U0CAROL');
-    expect(await stateOf(id)).toBe('APPROVED');
-    expect(await stands()).toEqual([0n, 2_000n]);
+    expect(await loadState(id)).toBe('APPROVED');
+    expect(await getStatus()).toEqual([0n, 2_000n]);
     await m.rig.runDue();
-    expect(await stateOf(id)).toBe('SUCCEEDED');
-    expect(await stands()).toEqual([2_000n, 0n]);
+    expect(await loadState(id)).toBe('SUCCEEDED');
+    expect(await getStatus()).toEqual([2_000n, 0n]);
   });
 
   test('is reserved without waiting for budgets that don’t include it', async () => {
     await m.addBudget(2_500, { tag: 'brand' });
-    const { id } = await renewal('cafe.rest');
+    const { id } = await askRenewal('cafe.rest');
     await m.database.transaction(async (run) => {
       await run({ text: 'SELECT id FROM budgets FOR UPDATE', values: [] });
       await approve(id);
     });
-    expect(await stateOf(id)).toBe('APPROVED');
+    expect(await loadState(id)).toBe('APPROVED');
     const rows = await m.rig.sql('SELECT amount_minor::int AS minor FROM budget_reservations');
     expect(rows).toEqual([{ minor: 1_000 }]);
   });
 
-  test('stays reserved while the outcome is unknown, and follows the settlement', async () => {
+  test('stays reserved while the outcome is unknown, and is booked or released when settled', async () => {
     await m.addBudget(5_000);
     m.rig.service.answer = async () => {
       throw fails('unknown_outcome');
     };
-    const done = await renewal('a.rest');
-    const failed = await renewal('b.rest');
+    const done = await askRenewal('a.rest');
+    const failed = await askRenewal('b.rest');
     for (const { id } of [done, failed]) await approve(id);
     await m.rig.runDue();
-    expect(await stands()).toEqual([0n, 2_000n]);
+    expect(await getStatus()).toEqual([0n, 2_000n]);
     await resolveOrder(m.orders, done.id, 'U0BOB', 'SUCCEEDED', undefined);
-    expect(await stands()).toEqual([1_000n, 1_000n]);
+    expect(await getStatus()).toEqual([1_000n, 1_000n]);
     await resolveOrder(m.orders, failed.id, 'U0BOB', 'FAILED', undefined);
-    expect(await stands()).toEqual([1_000n, 0n]);
+    expect(await getStatus()).toEqual([1_000n, 0n]);
   });
 
   test('isn’t reserved for unapproved orders, and is released for stopped ones', async () => {
     await m.addBudget(9_000);
     const [denied, cancelled, expired, stopped] = [
-      await renewal('a.rest'),
-      await renewal('b.rest'),
-      await renewal('c.rest'),
-      await renewal('d.rest'),
+      await askRenewal('a.rest'),
+      await askRenewal('b.rest'),
+      await askRenewal('c.rest'),
+      await askRenewal('d.rest'),
     ];
     await denyOrder(m.orders, denied.id, 'U0BOB', undefined);
     await cancelOrder(m.orders, cancelled.id, 'U0ALICE');
     m.rig.pass(73 * HOUR_MS);
     await expireOrder(m.orders, expired.id);
-    expect(await stands()).toEqual([0n, 0n]);
+    expect(await getStatus()).toEqual([0n, 0n]);
     await m.rig.sql(
       `UPDATE orders SET expires_at = $1 WHERE id = $2`,
       new Date(m.rig.now.getTime() + HOUR_MS),
       stopped.id,
     );
     await approve(stopped.id);
-    expect(await stands()).toEqual([0n, 1_000n]);
+    expect(await getStatus()).toEqual([0n, 1_000n]);
     const outcome = await stopOrder(m.orders, stopped.id, 'U0ALICE');
     expect(outcome.ok).toBe(true);
-    expect(await stateOf(stopped.id)).toBe('CANCELLED');
-    expect(await stands()).toEqual([0n, 0n]);
+    expect(await loadState(stopped.id)).toBe('CANCELLED');
+    expect(await getStatus()).toEqual([0n, 0n]);
   });
 
-  test('is counted in every budget of its tags, of the month and of the year', async () => {
+  test('counts in every budget of its tags, month and year', async () => {
     m.tags.set('cafe.rest', ['brand']);
     await m.addBudget(9_000);
     await m.addBudget(9_000, { span: 'year' });
     await m.addBudget(9_000, { tag: 'brand' });
     await m.addBudget(9_000, { tag: 'shop' });
-    const { id } = await renewal('cafe.rest', 'bar.rest');
+    const { id } = await askRenewal('cafe.rest', 'bar.rest');
     await approve(id);
     expect((await m.stands()).map(([, reserved]) => reserved)).toEqual([2_000n, 2_000n, 1_000n, 0n]);
     m.rig.pass(31 * 24 * HOUR_MS);
@@ -118,7 +117,7 @@ describe('what an order costs', () => {
   });
 
   test.each([[['month']], [['year']], [['month', 'year']]] as const)(
-    'is counted only on the days of its period, and in its currency: %j',
+    'counts only in budgets of its period and currency: %j',
     async (spans) => {
       for (const span of spans) await m.addBudget(90_000, { span });
       const days = [
@@ -130,9 +129,9 @@ describe('what an order costs', () => {
         '2026-12-31',
         '2027-01-01',
       ];
-      const { id } = await renewal(...[...days, 'another-currency'].map((label) => `${label}.rest`));
+      const { id } = await askRenewal(...[...days, 'another-currency'].map((label) => `${label}.rest`));
       await approve(id);
-      // Every name has a different amount, so that a sum identifies its names.
+      // Every name has its own digit, so that a sum shows which names it includes.
       await m.rig.sql(`UPDATE budget_reservations SET amount_minor = 10 ^ n,
         currency = CASE WHEN n = 8 THEN 'USD' ELSE currency END, day = (ARRAY['${days.join("','")}', '2026-11-07'])[n]::date`);
       const expected = { month: 110_000n, year: 1_111_100n };
@@ -143,28 +142,28 @@ describe('what an order costs', () => {
     },
   );
 
-  test('is nothing on a test system, or without a price', async () => {
+  test('is zero on a test system, or without a price', async () => {
     await m.addBudget(500);
     m.rig.accounts.set(ALICE.id, { ...ALICE, context: 1 });
-    const demo = await renewal('cafe.rest');
+    const demo = await askRenewal('cafe.rest');
     await approve(demo.id);
     m.rig.accounts.set(ALICE.id, ALICE);
-    const unknown = await renewal('bar.example');
+    const unknown = await askRenewal('bar.example');
     await approve(unknown.id);
-    expect([await stateOf(demo.id), await stateOf(unknown.id)]).toEqual(['APPROVED', 'APPROVED']);
-    expect(await stands()).toEqual([0n, 0n]);
+    expect([await loadState(demo.id), await loadState(unknown.id)]).toEqual(['APPROVED', 'APPROVED']);
+    expect(await getStatus()).toEqual([0n, 0n]);
   });
 });
 
 describe('an order that exceeds a budget', () => {
-  test('waits after its approval, shows the excess, and is sent when an admin who is no approver agrees', async () => {
+  test('stays pending after its approval, until an admin approves the excess', async () => {
     await m.addBudget(1_500);
-    const { id, approvalsRequired } = await renewal('cafe.rest', 'bar.rest');
-    expect(approvalsRequired, 'the excess replaces no approval').toBe(1);
-    expect(await lastExcess(id)).toBeUndefined();
+    const { id, approvalsRequired } = await askRenewal('cafe.rest', 'bar.rest');
+    expect(approvalsRequired, 'the excess adds no approval').toBe(1);
+    expect(await getLastExcess(id)).toBeUndefined();
     expect((await approve(id)).ok).toBe(true);
-    expect(await stateOf(id)).toBe('PENDING');
-    expect(await lastExcess(id)).toEqual({
+    expect(await loadState(id)).toBe('PENDING');
+    expect(await getLastExcess(id)).toEqual({
       exceeded: [{ tag: null, period: '2026-03', currency: 'EUR', leftMinor: 1_500, orderMinor: 2_000 }],
       admins: [],
     });
@@ -172,44 +171,44 @@ describe('an order that exceeds a budget', () => {
     expect(again.ok ? '' : refusalText(again.refusal)).toContain(
       'It exceeds the March 2026 budget for all names by €5.00. It costs about €20.00, and €15.00 is left.',
     );
-    expect(await stands()).toEqual([0n, 0n]);
+    expect(await getStatus()).toEqual([0n, 0n]);
     await m.showCard(id);
     expect((await approve(id, 'U0ADA')).ok).toBe(true);
-    expect(await stateOf(id)).toBe('APPROVED');
-    expect(await stands()).toEqual([0n, 2_000n]);
-    expect((await lastExcess(id))?.admins).toEqual(['U0ADA']);
+    expect(await loadState(id)).toBe('APPROVED');
+    expect(await getStatus()).toEqual([0n, 2_000n]);
+    expect((await getLastExcess(id))?.admins).toEqual(['U0ADA']);
     expect((await m.rig.store.loadHistory(id, 'system')).at(-1)).toMatchObject({ lapsed: [], validCount: 1 });
   });
 
-  test('isn’t sent because of an admin’s earlier approval within the budget: they must see the excess and click again', async () => {
+  test('needs a new click by an admin who approved it before it exceeded the budget', async () => {
     await m.addBudget(2_000);
     m.rig.setTeam({ approvalsRequired: 2 });
-    const { id } = await renewal('cafe.rest');
+    const { id } = await askRenewal('cafe.rest');
     await m.showCard(id);
     await approve(id, 'U0CAROL');
     const [budget] = await m.budgets.list();
     await m.budgets.setAmount(budget?.id ?? '', 500, 'U0ADA', m.rig.now);
     await approve(id, 'U0BOB');
-    expect(await stateOf(id)).toBe('PENDING');
-    expect((await lastExcess(id))?.admins, 'in the audit log').toEqual([]);
+    expect(await loadState(id)).toBe('PENDING');
+    expect((await getLastExcess(id))?.admins, 'admins in the audit log').toEqual([]);
     expect(await approve(id, 'U0CAROL')).toMatchObject({ ok: false, refusal: { code: 'excess_not_shown' } });
-    expect(await m.rig.due(id), 'the card is brought up to date').toMatchObject({ notifications: m.rig.now });
+    expect(await m.rig.due(id), 'the card is due for an update').toMatchObject({ notifications: m.rig.now });
     await m.showCard(id);
     await approve(id, 'U0CAROL');
-    expect(await stateOf(id)).toBe('APPROVED');
-    expect((await lastExcess(id))?.admins).toEqual(['U0CAROL']);
+    expect(await loadState(id)).toBe('APPROVED');
+    expect((await getLastExcess(id))?.admins).toEqual(['U0CAROL']);
   });
 
-  test('is agreed to only up to the excess on the card: not if others have spent more meanwhile', async () => {
+  test('is approved only up to the excess on its card, which other orders can increase', async () => {
     await m.addBudget(1_500);
-    const [first, second] = [await renewal('a.rest', 'b.rest'), await renewal('c.rest', 'd.rest')];
+    const [first, second] = [await askRenewal('a.rest', 'b.rest'), await askRenewal('c.rest', 'd.rest')];
     for (const { id } of [first, second]) await m.showCard(id);
     await approve(first.id, 'U0CAROL');
     await approve(second.id, 'U0CAROL');
-    expect([await stateOf(first.id), await stateOf(second.id)]).toEqual(['APPROVED', 'PENDING']);
+    expect([await loadState(first.id), await loadState(second.id)]).toEqual(['APPROVED', 'PENDING']);
     await m.showCard(second.id);
     await approve(second.id, 'U0CAROL');
-    expect(await stateOf(second.id)).toBe('APPROVED');
+    expect(await loadState(second.id)).toBe('APPROVED');
   });
 });
 
@@ -219,8 +218,8 @@ describe('a paused bulk order', () => {
     input: { names: [`r${n + 1}.rest`], period: 1 },
     secret: undefined,
   }));
-  /** Approved by Bob and paused after three refusals, with its unsent items. */
-  async function paused() {
+  /** Creates an approved bulk order, paused after three refusals. @returns its ID and count of unsent items */
+  async function pauseOrder() {
     m.rig.service.answer = async () => {
       throw fails('refused');
     };
@@ -234,32 +233,32 @@ describe('a paused bulk order', () => {
   }
   const resume = (orderId: string, userId = 'U0ALICE') => resumeOrder(m.orders, orderId, userId);
 
-  test('continues within its reservation in a budget that has nothing else left', async () => {
+  test('continues within its reservation if the budget has nothing else left', async () => {
     await m.addBudget(6_000);
-    const { id, waiting } = await paused();
-    expect(await stands()).toEqual([0n, BigInt(waiting) * 1_000n]);
+    const { id, waiting } = await pauseOrder();
+    expect(await getStatus()).toEqual([0n, BigInt(waiting) * 1_000n]);
     const [budget] = await m.budgets.list();
     await m.budgets.setAmount(budget?.id ?? '', waiting * 1_000, 'U0ADA', m.rig.now);
     expect(await resume(id)).toMatchObject({ ok: true });
     await m.rig.runDue();
-    expect(await stands()).toEqual([BigInt(waiting) * 1_000n, 0n]);
+    expect(await getStatus()).toEqual([BigInt(waiting) * 1_000n, 0n]);
   });
 
-  test('reserves the rest in the budget of the month in which it continues', async () => {
+  test('reserves its remaining cost in the month in which it continues', async () => {
     m.rig.setTeam({ approvalTtlMs: 60 * 24 * HOUR_MS });
     await m.addBudget(6_000);
-    const { id, waiting } = await paused();
+    const { id, waiting } = await pauseOrder();
     m.rig.pass(31 * 24 * HOUR_MS);
-    expect(await stands()).toEqual([0n, 0n]);
+    expect(await getStatus()).toEqual([0n, 0n]);
     expect(await resume(id)).toMatchObject({ ok: true });
-    expect(await stands()).toEqual([0n, BigInt(waiting) * 1_000n]);
+    expect(await getStatus()).toEqual([0n, BigInt(waiting) * 1_000n]);
     const march = await m.budgets.listStatuses('2026-03-15');
     expect(march.map(({ reserved }) => reserved)).toEqual([0n]);
   });
 
-  test('waits for an admin if the rest no longer fits, and reserves nothing again', async () => {
+  test('needs an admin if the remaining cost exceeds the budget, and reserves nothing twice', async () => {
     await m.addBudget(6_000);
-    const { id, waiting } = await paused();
+    const { id, waiting } = await pauseOrder();
     const [budget] = await m.budgets.list();
     await m.budgets.setAmount(budget?.id ?? '', 500, 'U0ADA', m.rig.now);
     expect(await resume(id)).toMatchObject({ ok: false, refusal: { code: 'over_budget' } });
@@ -267,48 +266,48 @@ describe('a paused bulk order', () => {
     await m.showCard(id);
     expect(await resume(id)).toMatchObject({ ok: false, refusal: { code: 'over_budget' } });
     expect(await resume(id, 'U0ADA')).toMatchObject({ ok: true });
-    expect(await lastExcess(id)).toMatchObject({
+    expect(await getLastExcess(id)).toMatchObject({
       exceeded: [{ leftMinor: 500, orderMinor: waiting * 1_000 }],
       admins: ['U0ADA'],
     });
     await m.rig.runDue();
-    expect(await stands()).toEqual([BigInt(waiting) * 1_000n, 0n]);
+    expect(await getStatus()).toEqual([BigInt(waiting) * 1_000n, 0n]);
   });
 
-  test('and others, resumed or approved at once, never overspend', async () => {
+  test('and another order never overspend when resumed and approved concurrently', async () => {
     m.rig.setTeam({ approvalTtlMs: 60 * 24 * HOUR_MS });
     await m.addBudget(9_000);
-    const { id, waiting } = await paused();
+    const { id, waiting } = await pauseOrder();
     m.rig.pass(31 * 24 * HOUR_MS);
     const [budget] = await m.budgets.list();
     await m.budgets.setAmount(budget?.id ?? '', waiting * 1_000, 'U0ADA', m.rig.now);
-    const other = await renewal('other.rest');
+    const other = await askRenewal('other.rest');
     await Promise.all([resume(id), approve(other.id, 'U0BOB')]);
     const [[, reserved] = [0n, 0n]] = await m.stands();
-    expect(reserved <= BigInt(waiting) * 1_000n, `${reserved} are reserved`).toBe(true);
+    expect(reserved <= BigInt(waiting) * 1_000n, `${reserved} reserved`).toBe(true);
     expect([1_000n, BigInt(waiting) * 1_000n]).toContain(reserved);
   });
 });
 
 test.each([
-  ['that fit by their cards', 1_000],
-  ['that exceed it by their cards', 500],
-])('five concurrent clicks of one admin on orders %s reserve one of them', async (_, minor) => {
+  ['within budget', 1_000],
+  ['over budget', 500],
+])('five concurrent clicks on orders with cards that say %s reserve only one', async (_, minor) => {
   await m.addBudget(minor);
   const orders = [];
-  for (let n = 0; n < 5; n += 1) orders.push(await renewal(`n${n}.rest`));
+  for (let n = 0; n < 5; n += 1) orders.push(await askRenewal(`n${n}.rest`));
   for (const { id } of orders) await m.showCard(id);
   await Promise.all(orders.map(({ id }) => approve(id, 'U0CAROL')));
-  const states = await Promise.all(orders.map(({ id }) => stateOf(id)));
+  const states = await Promise.all(orders.map(({ id }) => loadState(id)));
   expect(states.toSorted()).toEqual(['APPROVED', 'PENDING', 'PENDING', 'PENDING', 'PENDING']);
-  expect(await stands()).toEqual([0n, 1_000n]);
+  expect(await getStatus()).toEqual([0n, 1_000n]);
 });
 
-test('20 concurrent orders without an approval never overspend', async () => {
+test('20 concurrent orders that need no approval never overspend', async () => {
   m.rig.setTeam({ approvalTasks: [] });
   await m.addBudget(7_500);
-  const orders = await Promise.all(Array.from({ length: 20 }, (_, n) => renewal(`n${n}.rest`)));
+  const orders = await Promise.all(Array.from({ length: 20 }, (_, n) => askRenewal(`n${n}.rest`)));
   expect(orders.filter(({ state }) => state === 'APPROVED')).toHaveLength(7);
   expect(orders.filter(({ state }) => state === 'PENDING')).toHaveLength(13);
-  expect(await stands()).toEqual([0n, 7_000n]);
+  expect(await getStatus()).toEqual([0n, 7_000n]);
 });

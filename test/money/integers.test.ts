@@ -6,22 +6,22 @@ import { calculateCost, PRICED_TASKS, type Price } from '../../src/money/prices.
 import { calculateSpend, sumSpend } from '../../src/money/spend.ts';
 import fc from '../support/properties.ts';
 
-/* Amounts never use floating point: neither in the sources, nor in results. */
+/* Amounts never use floating point, in sources or results. */
 
 const MONEY = fileURLToPath(new URL('../../src/money/', import.meta.url));
 const RELATED = ['../store/reservations.ts', '../store/budgets.ts', '../slack/money/budget.view.ts'];
-const FLOATING =
+const FLOATING_POINT =
   /\bparseFloat\b|\btoFixed\b|\btoPrecision\b|\bMath\.(round|floor|ceil|trunc)\b|\d\.\d|\bfloat\d?\b|[^*/<]\/(?![*/>])/;
 /** Lines with a division of bigints, which is exact. */
-const EXACT = [
+const EXACT_LINES = [
   'const parts = getCurrencyFormat(locale, currency, decimalCount).formatToParts(absolute / divisor);',
   'return Number(BigInt(minor) / 10n ** BigInt(getCurrencyDecimals(currency) ?? 2));',
   'const percent = total === 0n ? (used === 0n ? 0n : 100n) : (used * 100n) / total;',
   'const filled = Number(percent > 100n ? 10n : percent / 10n);',
 ];
 
-/** Only code: no comments, texts or regular expressions. */
-function codeOf(source: string): string[] {
+/** Removes comments, strings and regular expressions. */
+function extractCode(source: string): string[] {
   return source
     .replace(/\/\*[\s\S]*?\*\//g, '')
     .replace(/(^|\s)\/\/.*$/gm, '$1')
@@ -31,11 +31,11 @@ function codeOf(source: string): string[] {
     .map((line) => line.trim());
 }
 
-test('no source that works with amounts divides numbers, rounds, or has a fraction', () => {
+test('sources that handle amounts have no division, rounding or fractions', () => {
   const files = [...readdirSync(MONEY), ...RELATED];
   const found = files.flatMap((file) =>
-    codeOf(readFileSync(new URL(file, `file://${MONEY}`), 'utf8')).filter(
-      (line) => FLOATING.test(line) && !EXACT.includes(line),
+    extractCode(readFileSync(new URL(file, `file://${MONEY}`), 'utf8')).filter(
+      (line) => FLOATING_POINT.test(line) && !EXACT_LINES.includes(line),
     ),
   );
   expect(found).toEqual([]);
@@ -56,7 +56,7 @@ const expectExact = (sums: readonly Amount[], parts: readonly Amount[]) => {
   );
 };
 
-test('every sum equals the one with unbounded integers, for any list', () => {
+test('every sum equals the sum of bigints, for any price list', () => {
   const lists = fc.array(
     fc.record({
       zone: fc.constantFrom('rest', 'cafe'),
@@ -83,7 +83,7 @@ test('every sum equals the one with unbounded integers, for any list', () => {
   );
 });
 
-test('a sum that a number would round is refused', () => {
+test('a sum beyond the safe integers throws', () => {
   const most = { currency: 'EUR', minor: Number.MAX_SAFE_INTEGER };
   expect(sumByCurrency([most])).toEqual([most]);
   expect(() => sumByCurrency([most, { currency: 'EUR', minor: 1 }])).toThrow(RangeError);

@@ -7,7 +7,7 @@ const price = (task: ListedPrice['task']): ListedPrice => ({
   ...{ id: task, zone: 'rest', task, period: 1, amount: { currency: 'EUR', minor: 1_800 } },
   ...{ validFrom: '2026-01-01', source: '', changedBy: 'U0ADA', changedAt: NOW },
 });
-const sumOf = async (listed: readonly ListedPrice[], order: Partial<PricedOrder>) => {
+const calculateSum = async (listed: readonly ListedPrice[], order: Partial<PricedOrder>) => {
   const list = async () => listed;
   const prices = { list, listForZones: list, save: async () => true };
   const pricer = createOrderPricer({ prices, now: () => NOW });
@@ -17,17 +17,17 @@ const sumOf = async (listed: readonly ListedPrice[], order: Partial<PricedOrder>
 
 test.each<[what: string, order: Partial<PricedOrder>, sum: readonly number[] | undefined]>([
   ['a renewal', {}, [3_600]],
-  ['a renewal for some years', { input: { period: 2 } }, [7_200]],
-  ['years per name', { input: { period: 2, periods: { 'a.rest': 1 } } }, [5_400]],
-  ['a listed task that may be free', { task: 'authcode' }, [3_600]],
-  ['an unlisted task that may be free', { task: 'owner-change' }, undefined],
-  ['an unlisted task that is charged', { task: 'restore' }, []],
-  ['a task without prices', { task: 'nameservers' }, undefined],
-])('the cost of %s', async (_, order, sum) => {
-  expect(await sumOf([price('renew'), price('authcode')], order)).toEqual(sum);
+  ['a renewal for two years', { input: { period: 2 } }, [7_200]],
+  ['a renewal with years per name', { input: { period: 2, periods: { 'a.rest': 1 } } }, [5_400]],
+  ['a task with an optional charge and a price', { task: 'authcode' }, [3_600]],
+  ['a task with an optional charge and no price', { task: 'owner-change' }, undefined],
+  ['a charged task without a price', { task: 'restore' }, []],
+  ['a task that is never charged', { task: 'nameservers' }, undefined],
+])('calculates the cost of %s', async (_, order, sum) => {
+  expect(await calculateSum([price('renew'), price('authcode')], order)).toEqual(sum);
 });
 
-test('an order is sent on its chosen day, or today if that has passed', () => {
+test('an order is priced for its chosen day, or today if that has passed', () => {
   const day = (sendAfter?: Date) => getSendingDay({ sendAfter }, NOW);
   expect([day(), day(new Date('2026-02-01')), day(new Date('2026-04-01'))]).toEqual([
     ...['2026-03-01', '2026-03-01', '2026-04-01'],

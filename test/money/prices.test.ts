@@ -41,7 +41,7 @@ const names = fc.array(fc.constantFrom('cafe.rest', 'bar.rest', 'a.example', 'b.
 });
 
 describe('the price on a day', () => {
-  test('is the one that became valid last, and none of the future', () => {
+  test('is the latest one that is valid', () => {
     const list = [
       price({ validFrom: '2026-06-01', amount: eur(1_500) }),
       price({ validFrom: '2026-11-01', amount: eur(1_800) }),
@@ -57,7 +57,7 @@ describe('the price on a day', () => {
     ]);
   });
 
-  test('is that of the whole period, or of one year times the years', () => {
+  test('is the price of the whole period, or the yearly price times the years', () => {
     const list = [price(), price({ period: 5, amount: eur(8_000) })];
     const quote = (period: number) =>
       findQuote(list, { name: 'cafe.rest', task: 'renew', period }, '2026-12-01');
@@ -65,7 +65,7 @@ describe('the price on a day', () => {
     expect(quote(2)).toMatchObject({ amount: eur(3_600), times: 2 });
   });
 
-  test('of a task without a period is charged once', () => {
+  test('counts once for a task without a period', () => {
     const list = [price({ task: 'restore', amount: eur(8_000) })];
     expect(findQuote(list, { name: 'cafe.rest', task: 'restore', period: 3 }, '2026-12-01')).toMatchObject({
       amount: eur(8_000),
@@ -81,7 +81,7 @@ describe('the price on a day', () => {
   });
 });
 
-describe('what an order costs', () => {
+describe('the cost of an order', () => {
   test('lists unknown prices and leaves them out of the sum', () => {
     const cost = calculateCost([price()], { task: 'renew', names: ['cafe.rest', 'b.example'] }, '2026-12-01');
     expect(cost).toMatchObject({
@@ -92,7 +92,7 @@ describe('what an order costs', () => {
     });
   });
 
-  test('warns that a name may cost more in zones with premium names and in unknown zones', () => {
+  test('may be higher in zones with premium names and in unknown zones', () => {
     const may = (name: string, task: 'renew' | 'restore') =>
       calculateCost([], { task, names: [name] }, '2026-12-01').mayCostMore;
     expect([may('cafe.rest', 'renew'), may('a.example', 'renew'), may('cafe.rest', 'restore')]).toEqual([
@@ -102,7 +102,7 @@ describe('what an order costs', () => {
     ]);
   });
 
-  test('for random lists is, in each currency, the exact sum of the known prices', () => {
+  test('is the exact sum of the known prices in each currency, for random lists', () => {
     fc.assert(
       fc.property(
         fc.array(prices),
@@ -120,7 +120,7 @@ describe('what an order costs', () => {
           }
           expect(new Set(cost.sums.map(({ currency }) => currency)).size).toBe(cost.sums.length);
           for (const { quote, name } of cost.names) {
-            // Every quote comes from a valid line of the list; none is invented.
+            // Every quote comes from a valid line of the list.
             const from = list.filter(
               (each) => each.zone === getZone(name) && each.task === task && each.validFrom <= day,
             );
@@ -132,8 +132,8 @@ describe('what an order costs', () => {
     );
   });
 
-  test('is the same for any order of the list', () => {
-    // Two prices with one key contradict each other, and the store keeps only one of them.
+  test('is the same for any sequence of the list', () => {
+    // The store keeps only one price per key.
     const lists = fc.uniqueArray(prices, {
       selector: ({ zone, task, period, validFrom }) => `${zone} ${task} ${period} ${validFrom}`,
     });
@@ -145,7 +145,7 @@ describe('what an order costs', () => {
     );
   });
 
-  test('differs once a price differs, or is no longer known', () => {
+  test('differs if a price changes or is no longer known', () => {
     const order = { task: 'renew', names: ['cafe.rest'] } as const;
     const before = calculateCost([price()], order, '2026-12-01');
     expect(isSameCost(before, calculateCost([price({ source: 'other' })], order, '2026-12-01'))).toBe(true);
@@ -166,7 +166,7 @@ describe('amounts', () => {
     [5, 'EUR', 'en-GB', '€0.05'],
     [-5, 'EUR', 'en-GB', '−€0.05'],
     [9_007_199_254_740_991, 'EUR', 'en-GB', '€90,071,992,547,409.91'],
-  ])('%d of %s in %s is %s', (minor, currency, locale, expected) => {
+  ])('%d %s in %s are formatted as %s', (minor, currency, locale, expected) => {
     expect(formatAmount({ currency, minor }, locale)).toBe(expected);
   });
 
@@ -184,7 +184,7 @@ describe('amounts', () => {
     );
   });
 
-  test('are summed by currency, and an inexact sum is refused', () => {
+  test('are summed by currency, and an inexact sum throws', () => {
     expect(sumByCurrency([eur(1), { currency: 'JPY', minor: 5 }, eur(2)])).toEqual([
       eur(3),
       { currency: 'JPY', minor: 5 },

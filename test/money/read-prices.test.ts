@@ -4,7 +4,7 @@ import { formatPriceKey, PRICED_TASKS, type Price } from '../../src/money/prices
 import { PRICE_COLUMNS, readPrice, readPrices, toPriceCells } from '../../src/money/read-prices.ts';
 import fc from '../support/properties.ts';
 
-const GOOD = {
+const VALID_ROW = {
   zone: '.REST',
   task: 'Renew',
   period: '2',
@@ -13,9 +13,9 @@ const GOOD = {
   source: ' Contract  7 ',
 };
 
-describe('a price', () => {
+describe('a price row', () => {
   test('is read field by field', () => {
-    expect(readPrice(GOOD, 'EUR')).toEqual({
+    expect(readPrice(VALID_ROW, 'EUR')).toEqual({
       ok: true,
       price: {
         zone: 'rest',
@@ -48,32 +48,32 @@ describe('a price', () => {
       { zone: '', task: '', amount: '' },
       { zone: 'not_a_zone', task: 'unknown_task', amount: 'not_an_amount' },
     ],
-  ])('with %j is refused for %j', (given, issues) => {
-    expect(readPrice({ ...GOOD, ...given }, 'EUR')).toEqual({ ok: false, issues });
+  ])('with %j is refused with %j', (given, issues) => {
+    expect(readPrice({ ...VALID_ROW, ...given }, 'EUR')).toEqual({ ok: false, issues });
   });
 
   test.each(['1.11.2026', '1 November 2026', '46327', '2026-11-01T00:00:00Z'])(
-    'counts from the day written %s',
+    'can write its first day as %s',
     (text) => {
-      expect(readPrice({ ...GOOD, valid_from: text }, 'EUR')).toMatchObject({
+      expect(readPrice({ ...VALID_ROW, valid_from: text }, 'EUR')).toMatchObject({
         price: { validFrom: '2026-11-01' },
       });
     },
   );
 
   test.each([{ period: '99' }, { source: 'x'.repeat(200) }])('with %j is read', (given) => {
-    expect(readPrice({ ...GOOD, ...given }, 'EUR').ok).toBe(true);
+    expect(readPrice({ ...VALID_ROW, ...given }, 'EUR').ok).toBe(true);
   });
 
   test('without a period is for one year', () => {
-    expect(readPrice({ ...GOOD, period: '' }, 'EUR')).toMatchObject({ price: { period: 1 } });
+    expect(readPrice({ ...VALID_ROW, period: '' }, 'EUR')).toMatchObject({ price: { period: 1 } });
   });
 });
 
-describe('a list as CSV', () => {
+describe('a CSV price list', () => {
   const HEADER = 'zone,task,period,amount,valid_from,source';
 
-  test('may use semicolons, a byte order mark and blank lines', async () => {
+  test('can have semicolons, a byte-order mark and blank lines', async () => {
     const text = `\ufeff${HEADER.replaceAll(',', ';')}\r\n\r\nrest;renew;1;18.00;2026-11-01;"Contract; 7"\r\n`;
     expect(await readPrices(text, 'EUR')).toMatchObject({
       ok: true,
@@ -81,7 +81,7 @@ describe('a list as CSV', () => {
     });
   });
 
-  test('is refused with every problem by its line', async () => {
+  test('is refused with every issue and its line', async () => {
     const lines = [
       HEADER,
       'rest,renew,1,18.00,2026-11-01,A',
@@ -123,7 +123,7 @@ describe('a list as CSV', () => {
     expect(await readPrices(text, 'EUR')).toEqual({ ok: false, issues });
   });
 
-  test('is read back as it was written, even with cells that look like formulas', async () => {
+  test('is read back unchanged, even with cells that look like formulas', async () => {
     const price: fc.Arbitrary<Price> = fc.record({
       zone: fc.constantFrom('rest', 'co.uk', 'xn--bcher-kva'),
       task: fc.constantFrom(...PRICED_TASKS),
@@ -143,7 +143,7 @@ describe('a list as CSV', () => {
     );
   });
 
-  test('any content gets a result', async () => {
+  test('returns a result for any content', async () => {
     await fc.assert(
       fc.asyncProperty(fc.string(), async (text) => {
         expect(typeof (await readPrices(`${HEADER}\n${text}`, 'EUR')).ok).toBe('boolean');

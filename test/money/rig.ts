@@ -18,7 +18,7 @@ const ADMINS: ReadonlySet<string> = new Set(['U0ADA', 'U0CAROL', 'U0ALICE']);
 
 const eur = (minor: number): Amount => ({ currency: 'EUR', minor });
 
-/** Orders on the real store, with a price list and budgets. A renewal of a year costs €10.00, a restore €80.00. */
+/** Orders on the real store, with prices and budgets. A year's renewal costs €10.00, a restore €80.00. */
 export async function startRig() {
   const testDatabase = await createTestDatabase();
   const rig = await startOrders({ database: testDatabase });
@@ -91,19 +91,19 @@ export async function startRig() {
         deliveryId: `money:${deliveries}`,
         ...changes,
       });
-      if (outcome.kind !== 'accepted') throw new Error(`the order was not taken: ${outcome.kind}`);
+      if (outcome.kind !== 'accepted') throw new Error(`order not accepted: ${outcome.kind}`);
       return outcome.order;
     },
-    /** Updates the excess on the order's card. */
+    /** Records the excess as shown on the order's card. */
     async showCard(orderId: string) {
       const order = await rig.read(orderId);
       const { task, input } = order;
-      const takes = pickBudgetedItems(order);
-      const names = takes.items.map(({ name }) => name);
-      const look = await money.compareBudgets(takes, money.priceOrder({ task, names, input }));
-      await rig.messages.recordShownOverruns(orderId, look?.exceeded ?? []);
+      const budgeted = pickBudgetedItems(order);
+      const names = budgeted.items.map(({ name }) => name);
+      const comparison = await money.compareBudgets(budgeted, money.priceOrder({ task, names, input }));
+      await rig.messages.recordShownOverruns(orderId, comparison?.exceeded ?? []);
     },
-    /** Today's budgets: booked and reserved, in minor units. */
+    /** The booked and reserved amounts of today's budgets, in minor units. */
     async stands(): Promise<[booked: bigint, reserved: bigint][]> {
       const statuses = await budgets.listStatuses(rig.now.toISOString().slice(0, 10));
       return statuses.map(({ booked, reserved }) => [booked, reserved]);

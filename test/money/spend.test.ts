@@ -37,8 +37,8 @@ const bought = (name: string, day: string, given: Partial<Purchase> = {}): Purch
 });
 const eur = (minor: number) => [{ currency: 'EUR', minor }];
 
-describe('the amount spent', () => {
-  test('uses the list of the day, by month, task, zone and person', () => {
+describe('calculating the spend', () => {
+  test('uses the prices of the day, and groups by month, task, zone and person', () => {
     const spend = calculateSpend(LIST, [
       bought('cafe.rest', '2026-06-30'),
       bought('bar.rest', '2026-07-01', { period: 2, requesterId: 'U0BOB' }),
@@ -76,7 +76,7 @@ describe('the amount spent', () => {
     ]);
   });
 
-  test('adds up to the same exact total in every list', () => {
+  test('adds up to the same exact total in every grouping', () => {
     const purchases = fc.array(
       fc.record({
         name: fc.constantFrom('cafe.rest', 'a.jp', 'b.example'),
@@ -92,11 +92,11 @@ describe('the amount spent', () => {
         const sorted = (spend: Spend) => JSON.parse(JSON.stringify(spend), sortedSums);
         expect(
           sorted(halves.map((half) => calculateSpend(LIST, half)).reduce(addSpend)),
-          'the sum of two halves',
+          'sum of the two halves',
         ).toEqual(sorted(calculateSpend(LIST, all)));
         const { total, byTag, byMandate, ...lists } = calculateSpend(LIST, all);
         expect([...byTag, ...byMandate]).toEqual([]);
-        // Optional charges without a price on the list are left out.
+        // Optional charges without a price aren't counted.
         const counted = all.filter(({ task }) => !['owner-change', 'authcode'].includes(task));
         expect(total.nameCount).toBe(counted.length);
         for (const lines of Object.values(lists)) {
@@ -112,12 +112,12 @@ describe('the amount spent', () => {
   });
 });
 
-/** Sums of currencies are unordered. */
+/** The sequence of currencies doesn't matter. */
 function sortedSums(key: string, value: unknown): unknown {
   return key === 'sums' && Array.isArray(value) ? value.map((sum) => JSON.stringify(sum)).sort() : value;
 }
 
-test('names that the reader may not see count in the sums, but under no tag, zone or person', () => {
+test('hidden names count in the sums, but not under their tag, zone or person', () => {
   const tags = new Map([['cafe.rest', ['brand']]]);
   const all = [bought('cafe.rest', '2026-07-01'), bought('bar.rest', '2026-07-02', { requesterId: 'U0BOB' })];
   const spend = calculateSpend(LIST, all, tags, ({ name }) => name === 'cafe.rest');
@@ -135,7 +135,7 @@ test('names that the reader may not see count in the sums, but under no tag, zon
   expect(spend.byTag).toEqual([]);
 });
 
-test('a name counts once in the line of each of its tags', () => {
+test('a name counts once under each of its tags', () => {
   const tags = new Map([
     ['cafe.rest', ['brand', 'shop', 'brand']],
     ['bar.rest', ['shop']],
@@ -151,7 +151,7 @@ test('a name counts once in the line of each of its tags', () => {
   ]);
 });
 
-test('an optional charge counts with its price on the list, and not at all without one', () => {
+test('an optional charge counts only if it has a price', () => {
   const all = [bought('cafe.rest', '2026-06-30', { task: 'authcode' })];
   expect(calculateSpend(LIST, all).total).toEqual({ nameCount: 0, unpricedCount: 0, sums: [] });
   const list = [...LIST, price({ task: 'authcode', amount: { currency: 'EUR', minor: 500 } })];
@@ -176,12 +176,12 @@ test.each([
   ['2026', '2026-01-01', '2027-01-01'],
   ['2026-12', '2026-12-01', '2027-01-01'],
   ['2026-02', '2026-02-01', '2026-03-01'],
-])('%s is a span', (text, from, to) => {
+])('%s is a spend period', (text, from, to) => {
   expect(parseSpendPeriod(text)).toEqual({ text, from: new Date(from), to: new Date(to) });
 });
 
 test.each(['', '26', '2026-13', '2026-1', '2026-00', '1999', 'last', '2026-11-22'])(
-  '%j is not a span',
+  '%j is not a spend period',
   (text) => {
     expect(parseSpendPeriod(text)).toBeUndefined();
   },

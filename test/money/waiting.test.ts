@@ -16,8 +16,8 @@ const EXPIRES = new Date('2027-03-01T12:00:00Z');
 const at = (day: string) => ({ now: new Date(`${day}T12:00:00Z`), timeZone: 'UTC' });
 const kinds = (steps: readonly { readonly kind: string }[]) => steps.map(({ kind }) => kind);
 
-describe('the cost of waiting', () => {
-  test('goes from a renewal over the grace and the restore to the loss', () => {
+describe('the steps of waiting', () => {
+  test('are renewal, late renewal, restore and loss', () => {
     expect(listWaitingSteps(LIST, 'cafe.rest', { expiresAt: EXPIRES }, at('2026-11-22'))).toEqual([
       {
         kind: 'renew',
@@ -35,13 +35,13 @@ describe('the cost of waiting', () => {
     ]);
   });
 
-  test('uses the list of the day on which a step begins', () => {
+  test('use the prices of the day on which they begin', () => {
     const list = [...LIST, price('restore', 9_000, '2027-04-15')];
     const [, , restore] = listWaitingSteps(list, 'cafe.rest', { expiresAt: EXPIRES }, at('2026-11-22'));
     expect(restore).toMatchObject({ restore: { amount: { minor: 9_000 } } });
   });
 
-  test('begins with the name’s current phase', () => {
+  test('begin with the name’s current phase', () => {
     const on = (day: string, deletedAt?: Date) =>
       kinds(listWaitingSteps(LIST, 'cafe.rest', { expiresAt: EXPIRES, deletedAt }, at(day)));
     expect(on('2027-03-10')).toEqual(['at_own_risk', 'restore', 'lost']);
@@ -50,7 +50,7 @@ describe('the cost of waiting', () => {
     expect(on('2027-06-17')).toEqual([]);
   });
 
-  test('offers a deleted name no renewal, even in a zone without documented periods', () => {
+  test('exclude renewal for deleted names, even in zones without documented periods', () => {
     const deletedAt = new Date('2027-02-20T00:00:00Z');
     const left = (name: string, deletionPhase: 'redemption' | 'pending_delete') =>
       kinds(listWaitingSteps(LIST, name, { expiresAt: EXPIRES, deletedAt, deletionPhase }, at('2027-02-22')));
@@ -60,7 +60,7 @@ describe('the cost of waiting', () => {
     expect(left('cafe.example', 'pending_delete')).toEqual(['lost']);
   });
 
-  test('names unknown prices instead of treating them as zero', () => {
+  test('have undefined, not zero, for unknown prices', () => {
     expect(listWaitingSteps([], 'cafe.rest', { expiresAt: EXPIRES }, at('2026-11-22'))).toMatchObject([
       { kind: 'renew', renewal: undefined },
       { kind: 'at_own_risk', renewal: undefined },
@@ -69,13 +69,13 @@ describe('the cost of waiting', () => {
     ]);
   });
 
-  test('has only the current options if the zone’s periods aren’t documented', () => {
+  test('include only the current one if the zone’s periods aren’t documented', () => {
     expect(listWaitingSteps(LIST, 'cafe.example', { expiresAt: EXPIRES }, at('2026-11-22'))).toEqual([
       { kind: 'renew', until: undefined, renewal: undefined },
     ]);
   });
 
-  test('steps always move forward, and no day is in the past, at any time', () => {
+  test('are always in order, and their last days never in the past', () => {
     const hours = fc.integer({ min: -24 * 400, max: 24 * 200 });
     const zones = fc.constantFrom('UTC', 'Europe/Berlin', 'Pacific/Auckland', 'America/Los_Angeles');
     fc.assert(
@@ -87,7 +87,7 @@ describe('the cost of waiting', () => {
         ).toEqual(kinds(steps));
         const untils = steps.flatMap((step) => (step.kind === 'lost' ? [] : (step.until ?? [])));
         expect([...untils].sort()).toEqual(untils);
-        // On the last day of a step its last whole day was yesterday.
+        // On the last day of a step, its last whole day was yesterday.
         const yesterday = new Date(now.getTime() - 48 * 3_600_000).toISOString().slice(0, 10);
         for (const until of untils) expect(until >= yesterday).toBe(true);
       }),
@@ -95,18 +95,18 @@ describe('the cost of waiting', () => {
   });
 });
 
-describe('what is at stake', () => {
+describe('the cost at risk', () => {
   const eur = (minor: number) => ({ currency: 'EUR', minor });
   const steps = (list: readonly Price[]) =>
     listWaitingSteps(list, 'cafe.rest', { expiresAt: EXPIRES }, at('2026-11-22'));
 
-  test('is the restore with its renewal, if both are on the list', () => {
+  test('is a restore plus a renewal, as far as they have prices', () => {
     expect(computeCostAtRisk(steps(LIST))).toEqual(eur(9_800));
     expect(computeCostAtRisk(steps([price('renew', 1_800)]))).toEqual(eur(1_800));
     expect(computeCostAtRisk(steps([]))).toBeUndefined();
   });
 
-  test('is sorted from the most expensive, by currency, with unknown ones last', () => {
+  test('is sorted by currency, highest first, with unknown costs last', () => {
     const amounts = fc.array(
       fc.option(fc.record({ currency: fc.constantFrom('EUR', 'JPY', 'USD'), minor: fc.nat() }), {
         nil: undefined,
@@ -125,10 +125,10 @@ describe('what is at stake', () => {
           expect(a).toBeDefined();
           if (a?.currency === b.currency) expect(a.minor).toBeGreaterThanOrEqual(b.minor);
         }
-        const runs = sorted.flatMap((each, index) =>
+        const currencyRuns = sorted.flatMap((each, index) =>
           each !== undefined && each.currency !== sorted[index - 1]?.currency ? [each.currency] : [],
         );
-        expect(runs).toEqual([...new Set(runs)].sort());
+        expect(currencyRuns).toEqual([...new Set(currencyRuns)].sort());
       }),
     );
   });

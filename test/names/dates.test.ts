@@ -32,12 +32,12 @@ function afterLookup(
   return updateDatesAfterLookup(dates, lookThatShows(`cafe.${zone}`, at, registrationUntil(expiresAt, more)));
 }
 
-function failed(doubt: RegistryLookup['result']): NameDates {
-  return updateDatesAfterLookup(known, { name: 'cafe.rest', at: NOW, facts: {}, result: doubt });
+function afterFailure(result: RegistryLookup['result']): NameDates {
+  return updateDatesAfterLookup(known, { name: 'cafe.rest', at: NOW, facts: {}, result });
 }
 
 describe('adding years', () => {
-  test('a leap day becomes the day before, never the day after', () => {
+  test('turns 29 February into 28 February', () => {
     expect(addYears(new Date('2028-02-29T23:00:00Z'), 1)).toEqual(new Date('2029-02-28T23:00:00Z'));
     expect(addYears(new Date('2028-02-29T23:00:00Z'), 4)).toEqual(new Date('2032-02-29T23:00:00Z'));
     expect(addYears(new Date('2027-03-31T00:00:00Z'), -1)).toEqual(new Date('2026-03-31T00:00:00Z'));
@@ -45,7 +45,7 @@ describe('adding years', () => {
 });
 
 describe('after a registry lookup', () => {
-  test('its date counts, whatever the source of the earlier one', () => {
+  test('the registry’s date replaces a date from any source', () => {
     for (const source of ['person', 'order', 'rdap'] as const) {
       const looked = afterLookup({ ...known, expiry: { at: inDays(5), source } }, inDays(9));
       expect(looked).toMatchObject({ expiry: { at: inDays(9), source: 'rdap' }, lastLookupAt: NOW });
@@ -53,7 +53,7 @@ describe('after a registry lookup', () => {
     expect(afterLookup(UNKNOWN_DATES, inDays(9)).expiry).toEqual({ at: inDays(9), source: 'rdap' });
   });
 
-  test('a record’s unreadable date is kept, and a missing one is reported', () => {
+  test('a missing or unreadable date is reported as a problem', () => {
     const record = lookThatShows('cafe.rest', NOW, { ...registrationUntil(NOW), expiresAt: undefined });
     const facts = { expires_at: { state: 'unseen', reason: 'unreadable', text: '03/04/27' } } as const;
     const problemOf = (look: RegistryLookup) => updateDatesAfterLookup(known, look).doubt;
@@ -63,12 +63,12 @@ describe('after a registry lookup', () => {
     });
   });
 
-  test('a year later is a new expiry, a day later a better date for the same one', () => {
+  test('a date a year later is a new expiry, and a date two days later a correction', () => {
     expect(hasNewExpiry(known, afterLookup(known, inDays(385)))).toBe(true);
     expect(hasNewExpiry(known, afterLookup(known, inDays(22)))).toBe(false);
   });
 
-  test('a renewal counts until it is shown; weeks later the contradiction is a doubt', () => {
+  test('a renewal counts until the registry shows it, and is doubted after 14 days', () => {
     const until = inDays(385);
     const renewed = {
       ...known,
@@ -92,25 +92,25 @@ describe('after a registry lookup', () => {
     }
   });
 
-  test.each(['rest', 'example'])('a year that the registry of .%s adds by itself isn’t paid for', (zone) => {
+  test.each(['rest', 'example'])('an automatic renewal by the .%s registry doesn’t count', (zone) => {
     const grace = { zone, statuses: ['active', 'auto renew period'] };
     const end = (dates: NameDates, expiresAt: Date, more = {}) =>
       afterLookup(dates, expiresAt, more).expiry?.at;
     const ended = new Date('2027-06-01T10:00:00Z');
     expect(end(known, addYears(ended, 1), grace)).toEqual(ended);
-    expect(end(known, addYears(NOW, 1), grace), 'at the moment of the expiry').toEqual(NOW);
+    expect(end(known, addYears(NOW, 1), grace), 'on expiry').toEqual(NOW);
     expect(end(known, addYears(ended, 1), { zone }), 'without the status').toEqual(addYears(ended, 1));
-    expect(end(known, ended, grace), 'a registry that adds nothing').toEqual(ended);
+    expect(end(known, ended, grace), 'a registry without automatic renewals').toEqual(ended);
     const longAgo = new Date('2027-04-01T10:00:00Z');
-    expect(end(known, addYears(longAgo, 1), grace), 'after the grace').toEqual(addYears(longAgo, 1));
-    // .example has no documented grace: 45 days and the day of the expiry.
+    expect(end(known, addYears(longAgo, 1), grace), 'after the grace period').toEqual(addYears(longAgo, 1));
+    // .example has no documented grace period: 45 days and the day of expiry are assumed.
     const graceEnds = zone === 'rest' ? undefined : addYears(inDays(-46), 1);
-    if (graceEnds !== undefined) expect(end(known, graceEnds, grace), 'at the end').toEqual(graceEnds);
+    if (graceEnds !== undefined) expect(end(known, graceEnds, grace), 'on the last day').toEqual(graceEnds);
     const paid = { ...known, renewed: { until: addYears(ended, 1), at: NOW } };
-    expect(end(paid, addYears(ended, 1), grace), 'a renewal of ours').toEqual(addYears(ended, 1));
+    expect(end(paid, addYears(ended, 1), grace), 'renewed through the bot').toEqual(addYears(ended, 1));
   });
 
-  test('a deletion counts for an hour until it is shown; after that the record counts', () => {
+  test('a deletion that the registry doesn’t show counts for an hour', () => {
     const deleted = { ...known, deletedAt: NOW };
     const looked = (days: number, more = {}) =>
       afterLookup(deleted, inDays(20), { at: inDays(days), ...more });
@@ -119,7 +119,7 @@ describe('after a registry lookup', () => {
     expect(looked(0.5 / 24, { deletedAt: inDays(0.01) }).deletedAt).toEqual(inDays(0.01));
   });
 
-  test('a deletion without a time counts from the previous lookup, so that a restore isn’t delayed too long', () => {
+  test('a deletion without a time is dated to the previous lookup', () => {
     const gone = { zone: 'example', statuses: ['pending delete'] };
     const before = { ...known, lastLookupAt: inDays(-3) };
     expect(afterLookup(before, inDays(20), gone).deletedAt).toEqual(inDays(-3));
@@ -135,8 +135,8 @@ describe('after a registry lookup', () => {
     ).toBeUndefined();
   });
 
-  // Siblings: a first lookup, a previous lookup without a record, a record without a date.
-  test('a restore is offered without a deadline if the deletion may be as old as its phase can last', () => {
+  // Cases: no previous lookup, a failed previous lookup, a previous record without a date.
+  test('a restore has no deadline if the deletion may be as old as its phase is long', () => {
     const gone = { zone: 'rest', statuses: ['redemption period'] };
     const stage = (before: NameDates, name = 'cafe.rest') => {
       const { deletedAt, deletionPhase } = afterLookup(before, inDays(20), gone);
@@ -163,14 +163,14 @@ describe('after a registry lookup', () => {
       { kind: 'failed', problem: { code: 'busy', detail: '429' } },
       { code: 'undated', problem: { code: 'busy', detail: '429' } },
     ],
-  ])('%o is a doubt and keeps the date', (result, doubt) => {
-    expect(failed(result)).toEqual({ ...known, doubt, lastLookupAt: NOW });
-    expect(afterLookup(failed(result), inDays(20)).doubt).toBeUndefined();
+  ])('%o keeps the date and marks it as doubtful', (result, doubt) => {
+    expect(afterFailure(result)).toEqual({ ...known, doubt, lastLookupAt: NOW });
+    expect(afterLookup(afterFailure(result), inDays(20)).doubt).toBeUndefined();
   });
 });
 
-test('WHOIS is asked once a day for a date that the registry doesn’t show', () => {
-  const asked = (hours: number) => ({
+test('WHOIS is queried once a day if the registry publishes no date', () => {
+  const queriedAgo = (hours: number) => ({
     ...UNKNOWN_DATES,
     whois: { at: inDays(-hours / 24), registeredAt: undefined, registrar: undefined },
   });
@@ -184,7 +184,7 @@ test('WHOIS is asked once a day for a date that the registry doesn’t show', ()
     true,
     false,
   ]);
-  expect([due(UNKNOWN_DATES, secret), due(asked(24), secret), due(asked(23), secret)]).toEqual([
+  expect([due(UNKNOWN_DATES, secret), due(queriedAgo(24), secret), due(queriedAgo(23), secret)]).toEqual([
     true,
     true,
     false,
@@ -193,7 +193,7 @@ test('WHOIS is asked once a day for a date that the registry doesn’t show', ()
   expect(due(UNKNOWN_DATES, { kind: 'not_registered', server: 'rdap.example' })).toBe(false);
 });
 
-test('dates of one expiry differ by less than 30 days; a new one is more than 30 days later', () => {
+test('dates of one expiry differ by less than 30 days; a new expiry is more than 30 days later', () => {
   const later = new Date(inDays(30).getTime() + 1);
   expect([isSameExpiry(inDays(30), NOW), isSameExpiry(NOW, new Date(inDays(30).getTime() - 1))]).toEqual([
     false,
@@ -206,20 +206,20 @@ test('dates of one expiry differ by less than 30 days; a new one is more than 30
   ]);
 });
 
-test('a registry’s date is older than a renewal elsewhere for four days; a person’s is not', () => {
+test('a registry’s date is stale four days after the expiry, and a person’s date never is', () => {
   expect(computeStaleLimit(known)).toEqual(inDays(24));
   expect(computeStaleLimit({ ...known, expiry: { at: NOW, source: 'person' } })).toBeUndefined();
   expect(computeStaleLimit(UNKNOWN_DATES)).toBeUndefined();
 });
 
-test('a first record of a deletion counts from the earliest time that its phase allows', () => {
+test('a deletion in the first record is dated as early as its phase allows', () => {
   const deletedAt = (status: string) =>
     afterLookup(known, inDays(20), { zone: 'rest', statuses: [status] }).deletedAt;
   expect(deletedAt('redemption period')).toEqual(inDays(-30));
   expect(deletedAt('pending delete')).toEqual(inDays(-35));
 });
 
-test('a renewal counts as shown from two days before the requested date', () => {
+test('a renewal counts as shown if the date is at most two days short', () => {
   const shown = (ms: number): NameDates => ({
     ...known,
     expiry: { at: new Date(addYears(inDays(18), 1).getTime() + ms), source: 'rdap' },
@@ -239,7 +239,7 @@ describe('after WHOIS', () => {
     updateDatesAfterWhois(dates, dates, { ...RECORD, expiry: { kind: 'read', at: inDays(days) } }, NOW);
   const RECORD = { kind: 'record', created: inDays(-900), registrar: 'Example Registrar' } as const;
 
-  test('its date counts if the registry publishes none', () => {
+  test('the WHOIS date counts if the registry publishes none', () => {
     expect(until(30)).toMatchObject({
       expiry: { at: inDays(30), source: 'whois' },
       doubt: undefined,
@@ -247,7 +247,7 @@ describe('after WHOIS', () => {
     });
   });
 
-  test('the registry’s date takes precedence, then the earlier one of WHOIS and a person', () => {
+  test('the registry’s date comes first, then the earlier of WHOIS’s and a person’s', () => {
     const given = (days: number, source: 'person' | 'rdap') => ({
       ...undated,
       expiry: { at: inDays(days), source },
@@ -259,7 +259,7 @@ describe('after WHOIS', () => {
     expect(afterLookup(until(30), inDays(31)).expiry).toEqual({ at: inDays(31), source: 'rdap' });
   });
 
-  test('an earlier answer counts until the next one, and an unreadable date is shown', () => {
+  test('the last WHOIS date counts until the next one, and an unreadable date is reported', () => {
     const before = until(30);
     const looked = { ...before, doubt: undated.doubt };
     expect(updateDatesAfterWhois(before, looked, undefined, NOW)).toEqual(before);
@@ -279,16 +279,16 @@ describe('after WHOIS', () => {
     'not_whois',
     'limited',
     'waiting',
-  ] as const)('a registry whose WHOIS says %s may publish dates', (kind) => {
+  ] as const)('the WHOIS failure %s doesn’t make a name dateless', (kind) => {
     const failed = updateDatesAfterWhois(undated, undated, { kind }, NOW);
     expect(isDateless(failed)).toBe(false);
     expect(failed.doubt?.code).toBe('undated');
-    const asked = { ...failed, whois: { at: NOW, registeredAt: undefined, registrar: undefined } };
-    const next = { ...asked, doubt: undated.doubt };
-    expect(updateDatesAfterWhois(asked, next, undefined, NOW).doubt, 'not asked again').toEqual(failed.doubt);
+    const queried = { ...failed, whois: { at: NOW, registeredAt: undefined, registrar: undefined } };
+    const next = { ...queried, doubt: undated.doubt };
+    expect(updateDatesAfterWhois(queried, next, undefined, NOW).doubt, 'no new query').toEqual(failed.doubt);
   });
 
-  test('an earlier problem of WHOIS stays only while WHOIS isn’t asked', () => {
+  test('a WHOIS problem stays until the next WHOIS query', () => {
     const problem = (code: 'timeout' | 'no_public_record' | 'no_expiration' | 'unreachable') =>
       ({ code: 'undated', problem: { code } }) as const;
     const whois = { at: NOW, registeredAt: undefined, registrar: undefined };
@@ -312,7 +312,7 @@ describe('after WHOIS', () => {
   });
 
   test.each([{ kind: 'no_server' }, { kind: 'not_found' }, { ...RECORD, expiry: undefined }] as const)(
-    'after %o the registry publishes no dates',
+    '%o makes a name dateless',
     (answer) => {
       expect(isDateless(updateDatesAfterWhois(undated, undated, answer, NOW))).toBe(true);
     },

@@ -23,7 +23,7 @@ const kindsOf = (history: NameHistory, known: readonly KnownChange[] = []) =>
   findDangers(history, known).newDangers.map(({ change }) => change.kind);
 
 describe('a delegation', () => {
-  test('has its faults, the most dangerous first, and a fault stays until a lookup shows otherwise', () => {
+  test('lists its faults, the most dangerous first, and keeps each until a lookup disproves it', () => {
     const history = historyAfter(
       [
         0,
@@ -40,14 +40,14 @@ describe('a delegation', () => {
     ]);
   });
 
-  test('has all nameservers lame only if none is left', () => {
+  test('counts as all lame only if every nameserver is lame', () => {
     const codes = (lame: readonly string[]) =>
       findFaults(historyAfter([0, { lame_nameservers: createFact(lame) }])).map(({ code }) => code);
     expect(codes(HOSTS.slice(1))).toEqual(['lame']);
     expect(codes(HOSTS)).toEqual(['all_lame']);
   });
 
-  test('is looked up once a day, and again while a part wasn’t seen', () => {
+  test('is looked up once a day, and sooner if a part is unseen', () => {
     expect(isHealthLookupDue({}, at(0))).toBe(true);
     const history = historyAfter([0, {}]);
     expect(isHealthLookupDue(history, at(4))).toBe(false);
@@ -62,20 +62,20 @@ describe('a danger', () => {
   const lame = { lame_nameservers: createFact(HOSTS) };
   const free = { registrable_domains: createFact(['host.example']) };
 
-  test('is an incident at the second daily lookup, even of a name that was never healthy', () => {
+  test('becomes an incident at the second daily lookup, even if the name was never healthy', () => {
     expect(kindsOf(historyAfter([0, lame]))).toEqual([]);
-    expect(kindsOf(historyAfter([0, lame], [4, lame])), 'two lookups of one day').toEqual([]);
+    expect(kindsOf(historyAfter([0, lame], [4, lame])), 'two lookups on one day').toEqual([]);
     expect(kindsOf(historyAfter([0, lame], [24, lame]))).toEqual(['all_lame']);
     expect(kindsOf(historyAfter([0, free], [24, free]))).toEqual(['nameserver_registrable']);
   });
 
-  test('is none while one server knows the name, or the latest lookup shows something else', () => {
+  test('needs every server to be lame, also in the latest lookup', () => {
     const one = { lame_nameservers: createFact(HOSTS.slice(1)) };
     expect(kindsOf(historyAfter([0, one], [24, one], [48, one]))).toEqual([]);
     expect(kindsOf(historyAfter([0, lame], [24, {}]))).toEqual([]);
   });
 
-  test('includes servers that don’t know the name if no other server has an address', () => {
+  test('includes a lame server if the others have no address', () => {
     const [first, second] = HOSTS;
     const rest = {
       lame_nameservers: createFact([first ?? '']),
@@ -86,7 +86,7 @@ describe('a danger', () => {
     const back = { ...rest, addressless_nameservers: ABSENT };
     expect(kindsOf(historyAfter([0, rest], [24, back])), 'it has an address again').toEqual([]);
     const gone = { addressless_nameservers: createFact(HOSTS) };
-    expect(kindsOf(historyAfter([0, gone], [24, gone])), 'nobody can set it up there').toEqual([]);
+    expect(kindsOf(historyAfter([0, gone], [24, gone])), 'nobody can take over the name there').toEqual([]);
   });
 
   test('is reported once while it lasts, and again when it comes back', () => {
@@ -95,7 +95,7 @@ describe('a danger', () => {
     expect(knownChanges.map(({ kind }) => kind)).toEqual(['all_lame']);
     expect(kindsOf(history, knownChanges)).toEqual([]);
     const flapped = historyAfter([0, lame], [24, lame], [48, {}]);
-    expect(findDangers(flapped, knownChanges).knownChanges, 'one lookup shows otherwise').toEqual(
+    expect(findDangers(flapped, knownChanges).knownChanges, 'one healthy lookup is not enough').toEqual(
       knownChanges,
     );
     const healthy = historyAfter([0, lame], [24, lame], [48, {}], [72, {}]);

@@ -16,17 +16,17 @@ const INPUT = { period: 2, nameServers: SERVERS };
 const inDays = (days: number) => new Date(SENT.getTime() + days * DAY_MS);
 
 /** The registry's record from a day on, counted from the request. */
-function shown(days: number, expiresAt = BEFORE, more: RegistrySighting['seen'] = {}): RegistrySighting {
+function sighting(days: number, expiresAt = BEFORE, more: RegistrySighting['seen'] = {}): RegistrySighting {
   const record = { registrar: ['name:Registrar'], transport: ['https'] };
   return { at: inDays(days), seen: { expires_at: [expiresAt.toISOString()], ...record, ...more } };
 }
-const known = [shown(-3)];
+const known = [sighting(-3)];
 const found = registrationUntil(RENEWED, { nameServers: SERVERS });
 const result = (registration: Registration) =>
   ({ kind: 'registered', registration, server: 'rdap.example' }) as const;
 const NONE = { kind: 'not_registered', server: 'rdap.example' } as const;
 
-interface Look {
+interface LookupCase {
   readonly task: OrderTaskName;
   readonly result: Registration | RegistryLookup['result'];
   readonly seen?: readonly RegistrySighting[];
@@ -36,7 +36,7 @@ interface Look {
 }
 
 /** The finding: `done`, `nothing`, or the hint. */
-function look({ task, result: given, seen = [], days = 0.1, input = INPUT }: Look): string {
+function describeEvidence({ task, result: given, seen = [], days = 0.1, input = INPUT }: LookupCase): string {
   const order = { id: 'o1', task, input };
   const now = inDays(days);
   const lost = { order, sentAt: SENT, history: {}, sightings: seen, orders: [], now };
@@ -45,7 +45,7 @@ function look({ task, result: given, seen = [], days = 0.1, input = INPUT }: Loo
   return evidence.kind === 'hint' ? recordFindingText(evidence.seen) : evidence.kind;
 }
 
-test.each<[OrderTaskName, Look['result'], string]>([
+test.each<[OrderTaskName, LookupCase['result'], string]>([
   ['restore', { ...found, statuses: ['redemption period'], deletedAt: inDays(-3) }, 'not_shown'],
   ['restore', { ...found, statuses: ['pending delete'] }, 'not_shown'],
   ['restore', found, 'shown'],
@@ -55,61 +55,53 @@ test.each<[OrderTaskName, Look['result'], string]>([
   ['transfer', { ...found, transferredAt: inDays(-100) }, 'not_shown'],
   ['transfer', { ...found, statuses: ['pending transfer'] }, 'not_shown'],
   ['transfer', found, 'unknown'],
-])('an accepted %s is, by the record %o, %s', (task, given, seen) => {
+])('an accepted %s with the record %o is %s', (task, given, seen) => {
   const outcome = 'kind' in given ? given : result(given);
   const at = inDays(1);
   expect(checkConfirmation({ task }, SENT, { name: 'cafe.rest', at, facts: {}, result: outcome })).toBe(seen);
 });
 
 describe('a renewal', () => {
-  const renewed = (more: Partial<Omit<Look, 'task'>> = {}) =>
-    look({ task: 'renew', result: found, seen: known, ...more });
-  const seenMoved = (days: number) => [shown(days, RENEWED), ...known];
+  const renewed = (more: Partial<Omit<LookupCase, 'task'>> = {}) =>
+    describeEvidence({ task: 'renew', result: found, seen: known, ...more });
+  const afterMove = (days: number) => [sighting(days, RENEWED), ...known];
 
   test.each([
-    ['the list still has the record before', known],
-    ['the list has seen it move', seenMoved(1)],
-  ])('is proved by a date that moved by the requested years, when %s', (_what, seen) => {
+    ['seen in this lookup', known],
+    ['seen in an earlier lookup', afterMove(1)],
+  ])('is proved by an expiry date that moved by the requested years, %s', (_what, seen) => {
     expect(renewed({ seen, days: 2 })).toBe('done');
   });
 
-  test('is proved for a leap day, whose next year’s date is the day before', () => {
-    const leap = [shown(-3, new Date('2028-02-29T12:00:00Z'))];
+  test('is proved for an expiry date on a leap day', () => {
+    const leap = [sighting(-3, new Date('2028-02-29T12:00:00Z'))];
     const later = { ...found, expiresAt: new Date('2030-03-01T12:00:00Z') };
     expect(renewed({ seen: leap, result: later })).toBe('done');
   });
 
-  test.each<[string, Partial<Omit<Look, 'task'>>, RegExp]>([
+  test.each<[string, Partial<Omit<LookupCase, 'task'>>, RegExp]>([
     [
       'came over plain http',
       { result: { ...found, usedHttps: false } },
       /shows the expiry date 20 Jun 2029.*plain HTTP/,
     ],
     [
-      'was seen over plain http before',
-      { seen: [shown(-3, BEFORE, { transport: ['http'] })] },
+      'came over plain http before the request',
+      { seen: [sighting(-3, BEFORE, { transport: ['http'] })] },
       /shows the expiry date 20 Jun 2029/,
     ],
     [
-      'shows another date than either',
+      'shows an unrelated date',
       { result: { ...found, expiresAt: new Date('2028-06-20T12:00:00Z') } },
       /20 Jun 2028/,
     ],
-    ['shows what it showed', { result: { ...found, expiresAt: BEFORE } }, /^No renewal found/],
+    ['is unchanged', { result: { ...found, expiresAt: BEFORE } }, /^No renewal found/],
+    ['is unchanged after two days', { result: { ...found, expiresAt: BEFORE }, days: 2 }, /^No renewal/],
+    ['is unchanged after 13 days', { result: { ...found, expiresAt: BEFORE }, days: 13 }, /^No renewal/],
+    ['is first seen after the old expiry date', { days: 6.1 }, /changed after the name expired/],
     [
-      'shows what it showed after two days',
-      { result: { ...found, expiresAt: BEFORE }, days: 2 },
-      /^No renewal/,
-    ],
-    [
-      'shows what it showed after 13 days',
-      { result: { ...found, expiresAt: BEFORE }, days: 13 },
-      /^No renewal/,
-    ],
-    ['was seen after the old end', { days: 6.1 }, /changed after the name expired/],
-    [
-      'moved after the old end, as was seen then',
-      { seen: seenMoved(6.1), days: 9 },
+      'changed after the old expiry date',
+      { seen: afterMove(6.1), days: 9 },
       /changed after the name expired/,
     ],
     [
@@ -117,19 +109,23 @@ describe('a renewal', () => {
       { result: { ...found, registrar: 'Another' } },
       /registrar may also have changed/,
     ],
-    ['names a registrar where it named none', { seen: [shown(-3, BEFORE, { registrar: [] })] }, /registrar/],
-    ['names no registrar any more', { result: { ...found, registrar: undefined } }, /registrar/],
     [
-      'shows a transfer since',
+      'names a registrar for the first time',
+      { seen: [sighting(-3, BEFORE, { registrar: [] })] },
+      /registrar/,
+    ],
+    ['no longer names a registrar', { result: { ...found, registrar: undefined } }, /registrar/],
+    [
+      'shows a transfer since the request',
       { result: { ...found, transferredAt: inDays(0.01) } },
       /a transfer changes the date too/,
     ],
-    ['is of a name that nobody watched', { seen: [] }, /previous date is unknown/],
-    ['was first seen after the request', { seen: [shown(0.01)] }, /previous date is unknown/],
+    ['has no earlier sighting', { seen: [] }, /previous date is unknown/],
+    ['was first seen after the request', { seen: [sighting(0.01)] }, /previous date is unknown/],
     [
       'changed twice after the request',
       {
-        seen: [shown(2, RENEWED), shown(1)],
+        seen: [sighting(2, RENEWED), sighting(1)],
         days: 3,
       },
       /previous date is unknown/,
@@ -138,18 +134,18 @@ describe('a renewal', () => {
     expect(renewed(more)).toMatch(hint);
   });
 
-  test('is proved despite an old transfer, and with two records without a registrar', () => {
+  test('is proved despite an old transfer, and if no record names a registrar', () => {
     expect(renewed({ result: { ...found, transferredAt: inDays(-9) } })).toBe('done');
-    const unnamed = [shown(-3, BEFORE, { registrar: [] })];
+    const unnamed = [sighting(-3, BEFORE, { registrar: [] })];
     expect(renewed({ seen: unnamed, result: { ...found, registrar: undefined } })).toBe('done');
   });
 });
 
 describe('a registration', () => {
   const created = (more: Partial<Registration> = {}, input: unknown = INPUT) =>
-    look({ task: 'create', result: { ...found, registeredAt: inDays(0.001), ...more }, input });
+    describeEvidence({ task: 'create', result: { ...found, registeredAt: inDays(0.001), ...more }, input });
 
-  test('is proved by one of that time with the requested nameservers, in any order', () => {
+  test('is proved by a record of that time with the requested nameservers, in any order', () => {
     expect(created()).toBe('done');
     expect(created({ nameServers: SERVERS.toReversed() })).toBe('done');
     expect(created({ registeredAt: inDays(-0.003) }), 'the registry’s clock is behind').toBe('done');
@@ -161,15 +157,15 @@ describe('a registration', () => {
       { nameServers: ['ns1.parked.example'] },
       /^The registry shows a registration on 14 Jun 2027, with other nameservers: ns1\.parked\.example\.$/,
     ],
-    ['one of the nameservers', { nameServers: SERVERS.slice(0, 1) }, /other nameservers/],
-    ['one nameserver more', { nameServers: [...SERVERS, 'ns3.example.net'] }, /other nameservers/],
+    ['only one of the nameservers', { nameServers: SERVERS.slice(0, 1) }, /other nameservers/],
+    ['an extra nameserver', { nameServers: [...SERVERS, 'ns3.example.net'] }, /other nameservers/],
     ['no nameservers', { nameServers: [] }, /with no nameservers/],
     [
-      'a day long before',
+      'a date long before',
       { registeredAt: inDays(-9) },
       /registration on 5 Jun 2027, with the requested nameservers/,
     ],
-    ['a day later', { registeredAt: inDays(1) }, /registration on 15 Jun 2027/],
+    ['a date a day later', { registeredAt: inDays(1) }, /registration on 15 Jun 2027/],
     [
       'plain http',
       { usedHttps: false },
@@ -184,15 +180,14 @@ describe('a registration', () => {
   });
 
   test('is not proved by a record without its registration date', () => {
-    expect(look({ task: 'create', result: found })).toMatch(/registration, with/);
+    expect(describeEvidence({ task: 'create', result: found })).toMatch(/registration, with/);
   });
 
-  test.each([0.1, 1.1, 2.9])(
-    'is never counted as not done: after %d days it is shown as not seen',
-    (days) => {
-      expect(look({ task: 'create', result: NONE, days })).toBe('No registration of the name was found.');
-    },
-  );
+  test.each([0.1, 1.1, 2.9])('isn’t counted as failed after %d days without a record', (days) => {
+    expect(describeEvidence({ task: 'create', result: NONE, days })).toBe(
+      'No registration of the name was found.',
+    );
+  });
 });
 
 test.each<[OrderTaskName, Partial<Registration>, RegExp]>([
@@ -210,25 +205,22 @@ test.each<[OrderTaskName, Partial<Registration>, RegExp]>([
   ['restore', { statuses: [] }, /with no status/],
   ['nameservers', {}, /shows the requested nameservers/],
   ['nameservers', { nameServers: ['ns9.example.net'] }, /other nameservers: ns9\.example\.net/],
-])('a %s is never proved, and the record is shown', (task, more, hint) => {
-  expect(look({ task, result: { ...found, ...more }, seen: known })).toMatch(hint);
+])('a %s is never proved, but the record is quoted: %o', (task, more, hint) => {
+  expect(describeEvidence({ task, result: { ...found, ...more }, seen: known })).toMatch(hint);
 });
 
-test.each<[string, Look]>([
+test.each<[string, LookupCase]>([
   [
-    'a registry that is away',
+    'an unavailable registry',
     { task: 'renew', result: { kind: 'failed', problem: { code: 'busy' } }, seen: known },
   ],
-  [
-    'a record that cannot be read',
-    { task: 'create', result: { kind: 'failed', problem: { code: 'not_a_domain' } } },
-  ],
-  ['a task that leaves nothing to see', { task: 'owner-change', result: found }],
-])('%s shows nothing', (_what, what) => {
-  expect(look(what)).toBe('nothing');
+  ['an unreadable record', { task: 'create', result: { kind: 'failed', problem: { code: 'not_a_domain' } } }],
+  ['a task without a public trace', { task: 'owner-change', result: found }],
+])('%s gives no evidence', (_what, what) => {
+  expect(describeEvidence(what)).toBe('nothing');
 });
 
-test('unsent orders, and those of the demo system, aren’t looked up', () => {
+test('unsent orders and demo orders have no live send time', () => {
   const order = (context: number) =>
     ({ account: { id: 'a', login: 'alice', method: 'password', context } }) as const;
   expect(getLiveSendTime(order(4), { sentAt: SENT })).toEqual(SENT);

@@ -23,7 +23,7 @@ describe('a filter', () => {
     ['unlocked finding:no_caa,Expired', { findingWords: ['unlocked'], findings: ['no_caa', 'expired'] }],
     ['sort:-name Cafe', { sort: '-name', texts: ['cafe'] }],
     ['"legal first"', { texts: ['legal first'] }],
-  ])('%s', (text, found) => {
+  ])('parses “%s”', (text, found) => {
     expect(parseFilter(text)).toEqual({ ok: true, filter: { ...NO_FILTER, ...found } });
   });
 
@@ -43,7 +43,7 @@ describe('a filter', () => {
     ['sort:age', [{ code: 'unknown_sort', value: 'age' }]],
     ['finding:lamer', [{ code: 'unknown_finding', value: 'lamer' }]],
     ['x'.repeat(801), [{ code: 'too_long' }]],
-  ])('%s gets the reason', (text, issues) => {
+  ])('refuses “%s” with a reason', (text, issues) => {
     expect(parseFilter(text)).toEqual({ ok: false, issues });
   });
 });
@@ -54,12 +54,12 @@ test.each([
   ['finding:expired', true],
   ['unlocked finding:expired', true],
   ['cert<30', true],
-])('%s asks for findings: %s', (text, has) => {
+])('“%s” filters by findings: %s', (text, has) => {
   const read = parseFilter(text);
   expect(read.ok && hasFindingFilter(read.filter)).toBe(has);
 });
 
-test('words for nobody and for people who left', () => {
+test('the owner filters “none” and “left” ignore case', () => {
   expect([isNone('None'), isNone('left'), selectsLeftOwners('Left'), selectsLeftOwners('none')]).toEqual([
     true,
     false,

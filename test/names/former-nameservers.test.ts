@@ -3,8 +3,6 @@ import { findPreviousNameServers } from '../../src/names/former-nameservers.ts';
 import type { FactHistory, KnownValue, NameHistory } from '../../src/names/history.ts';
 import { newOrder } from '../orders/sample.ts';
 
-/* The nameservers that undoing an order requests. */
-
 const SENT = new Date('2027-06-14T12:00:00Z');
 const inHours = (hours: number) => new Date(SENT.getTime() + hours * 3_600_000);
 const OLD = ['ns1.old.example', 'ns2.old.example'];
@@ -16,7 +14,7 @@ function sentOrder(nameServers: readonly string[] = NEW) {
 }
 
 /** Values with the hour of their first lookup, latest first. */
-function seen(...values: readonly (readonly [value: readonly string[], hour: number])[]): FactHistory {
+function factHistory(...values: readonly (readonly [value: readonly string[], hour: number])[]): FactHistory {
   const [current, ...past] = values.map(
     ([value, hour]): KnownValue => ({ value, firstSeen: inHours(hour), lastSeen: inHours(hour) }),
   );
@@ -24,21 +22,21 @@ function seen(...values: readonly (readonly [value: readonly string[], hour: num
 }
 
 test.each<[what: string, history: NameHistory, nameServers: readonly string[]]>([
-  ['seen before the request', { parent_nameservers: seen([NEW, 1], [OLD, -48]) }, OLD],
-  ['seen at the moment of the request', { parent_nameservers: seen([NEW, 1], [OLD, 0]) }, OLD],
+  ['seen before the request', { parent_nameservers: factHistory([NEW, 1], [OLD, -48]) }, OLD],
+  ['seen at the time of the request', { parent_nameservers: factHistory([NEW, 1], [OLD, 0]) }, OLD],
   [
     'seen last before the request',
-    { parent_nameservers: seen([NEW, 1], [OLD, -1], [['ns.older.example'], -48]) },
+    { parent_nameservers: factHistory([NEW, 1], [OLD, -1], [['ns.older.example'], -48]) },
     OLD,
   ],
   [
-    'first known at the request, if nothing was seen before',
-    { parent_nameservers: seen([NEW, 1]) },
+    'known at the request, if nothing was seen before',
+    { parent_nameservers: factHistory([NEW, 1]) },
     ['ns.request.example'],
   ],
   [
-    'first known at the request, if no nameservers were seen',
-    { parent_nameservers: seen([[], -48]) },
+    'known at the request, if no nameservers were seen',
+    { parent_nameservers: factHistory([[], -48]) },
     ['ns.request.example'],
   ],
 ])('undoing requests the nameservers %s', (_what, history, nameServers) => {
@@ -48,8 +46,8 @@ test.each<[what: string, history: NameHistory, nameServers: readonly string[]]>(
   });
 });
 
-test('undoing is pointless if the order changed nothing, and impossible if the former nameservers are unknown', () => {
-  const history = { parent_nameservers: seen([OLD, -48]) };
+test('undoing needs known previous nameservers that differ from the requested ones', () => {
+  const history = { parent_nameservers: factHistory([OLD, -48]) };
   expect(findPreviousNameServers(sentOrder([...OLD].reverse()), history, undefined)).toEqual({
     kind: 'same',
   });

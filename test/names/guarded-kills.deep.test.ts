@@ -21,8 +21,8 @@ import { seeded } from '../support/seeded.ts';
 import { arrangedList } from '../support/unprotected.ts';
 
 /*
- * Processes that watch guarded names and die at any moment. A dead process's memory is lost: the next one only has the
- * database. For the database, a killed process is a closed connection.
+ * Processes that watch guarded names are killed at any time. The next process has only the database.
+ * The database sees a killed process as a closed connection.
  */
 
 const NAMES = 12;
@@ -53,7 +53,7 @@ beforeAll(async () => {
     'U0ALICE',
     now(),
   );
-  // The last lookups were a while ago, and the next ones are in some days.
+  // The next registry lookups are due in five days.
   const nextRegistryAt = new Date(nowMs + 5 * 86_400_000);
   await database.prisma.domain.updateMany({ data: { tags: ['guarded'], nextRegistryAt } });
   await database.close();
@@ -64,34 +64,34 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-/** A process with only the database. It dies instead of a statement, if it lives for that many. */
+/** Starts a process that is killed after this number of statements. */
 function startProcess(id: string, statements = Number.POSITIVE_INFINITY) {
   const opened = openDatabase({ url: testDatabase.url, maxConnections: 4 });
   const stop = new AbortController();
   setMaxListeners(0, stop.signal);
   let left = statements;
-  async function die(): Promise<void> {
+  async function kill(): Promise<void> {
     if (stop.signal.aborted) return;
-    stop.abort(new Error('it is dead'));
+    stop.abort(new Error('the process was killed'));
     await admin.query(`
       SELECT pg_terminate_backend(pid) FROM pg_stat_activity
       WHERE datname = current_database() AND application_name = 'domain-steward'`);
-    // In reality its lease ends within twenty seconds.
+    // In production its lease expires within 20 seconds.
     await admin.query(`UPDATE leases SET until = '-infinity'`);
   }
-  /** After its death it does nothing. */
-  const mortal =
+  /** Runs nothing after the kill. */
+  const killable =
     (run: RunStatement): RunStatement =>
     async (statement) => {
       left -= 1;
-      if (left < 0) await die();
+      if (left < 0) await kill();
       stop.signal.throwIfAborted();
       return run(statement);
     };
   const database: Database = {
     ...opened,
-    run: mortal(opened.run),
-    transaction: (work) => opened.transaction((run) => work(mortal(run))),
+    run: killable(opened.run),
+    transaction: (work) => opened.transaction((run) => work(killable(run))),
   };
   const watching = createNames(
     createNamesContext({
@@ -117,74 +117,74 @@ function startProcess(id: string, statements = Number.POSITIVE_INFINITY) {
     }),
   );
   return {
-    look: () => watching.lookUpGuarded().catch(() => undefined),
-    die,
+    lookUp: () => watching.lookUpGuarded().catch(() => undefined),
+    kill,
     isDead: () => stop.signal.aborted,
     close: () => opened.close().catch(() => undefined),
   };
 }
 
-const rowsOf = async (sql: string) => (await admin.query<Record<string, unknown>>(sql)).rows;
+const queryRows = async (sql: string) => (await admin.query<Record<string, unknown>>(sql)).rows;
 
-test('kills while names are stolen lose no incident and report none twice', async () => {
+test('killing processes while names are hijacked neither loses nor duplicates incidents', async () => {
   const stolenAt = new Map<string, number>();
   let deaths = 0;
   let process = startProcess('process-0');
-  /** A minute of seconds, in which processes die at some time, or instead of some statement. */
-  const minute = async (isDeadly: boolean) => {
+  /** Runs the seconds of a minute. In a deadly one, processes are killed at any time or statement. */
+  const runMinute = async (isDeadly: boolean) => {
     for (let second = 0; second < 60; second += 1) {
       nowMs += MINUTE_MS / 60;
-      const looking = process.look();
+      const lookingUp = process.lookUp();
       if (isDeadly && random() < 0.1) {
         for (let turns = random() * 60; turns > 0; turns -= 1) await nextTurn();
-        await process.die();
+        await process.kill();
       }
-      await looking;
+      await lookingUp;
       if (!process.isDead()) continue;
       await process.close();
       deaths += 1;
       process = startProcess(`process-${deaths}`, isDeadly ? 1 + Math.floor(random() * 20) : undefined);
     }
   };
-  await minute(false);
-  await minute(false);
+  await runMinute(false);
+  await runMinute(false);
   for (let n = 0; n < MINUTES; n += 1) {
     const stolen = n % 2 === 0 ? names[n / 2] : undefined;
     if (stolen !== undefined) {
       dns.world.delegate(stolen, THIEF);
       stolenAt.set(stolen, nowMs);
     }
-    await minute(true);
+    await runMinute(true);
   }
-  for (let n = 0; n < 5; n += 1) await minute(false);
-  await process.die();
+  for (let n = 0; n < 5; n += 1) await runMinute(false);
+  await process.kill();
   await process.close();
   expect(deaths).toBeGreaterThan(40);
 
-  const incidents = await rowsOf(
+  const incidents = await queryRows(
     `SELECT name, opened_at, jsonb_array_length(changes) AS changes FROM incidents`,
   );
-  expect(incidents.map(({ name }) => name).sort(), 'an incident a theft').toEqual(
+  expect(incidents.map(({ name }) => name).sort(), 'one incident per hijacked name').toEqual(
     [...stolenAt.keys()].sort(),
   );
   expect(
     incidents.map(({ changes }) => changes),
-    'each change once',
+    'one change per incident',
   ).toEqual(incidents.map(() => 1));
-  const events = await rowsOf(
+  const events = await queryRows(
     `SELECT subject_id, count(*)::int FROM events WHERE kind = 'incident_opened' GROUP BY 1`,
   );
   expect(events).toHaveLength(STOLEN);
   expect(new Set(events.map(({ count }) => count))).toEqual(new Set([1]));
-  const plans = await rowsOf(
+  const plans = await queryRows(
     `SELECT 1 FROM notifications WHERE subject_kind = 'incident' AND purpose = 'plan'`,
   );
   expect(plans).toHaveLength(STOLEN);
-  // If a process died between the incident and the registry lookup, that is due anyway.
-  const unasked = await rowsOf(`
+  // If a process was killed between the incident and the registry lookup, the lookup is due anyway.
+  const unscheduled = await queryRows(`
     SELECT name FROM domains JOIN incidents USING (name)
     WHERE last_lookup_at IS NULL AND next_registry_at > '${now().toISOString()}'`);
-  expect(unasked).toEqual([]);
+  expect(unscheduled).toEqual([]);
   const delays = incidents.map(({ name, opened_at: at }) => Number(at) - (stolenAt.get(String(name)) ?? 0));
   expect(Math.max(...delays)).toBeLessThan(5 * MINUTE_MS);
 }, 240_000);

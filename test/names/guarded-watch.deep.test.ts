@@ -14,7 +14,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { namesContextWith } from '../support/names-context.ts';
 import { arrangedList } from '../support/unprotected.ts';
 
-/* The watch over guarded names with the real database, the real sockets and a parent zone of three servers. */
+/* Watches guarded names with a real database, real sockets, and a parent zone with three servers. */
 
 const NAMES = 1_000;
 const OURS = ['ns1.host.example', 'ns2.host.example'];
@@ -36,8 +36,8 @@ afterAll(async () => {
   await database.drop();
 });
 
-describe('leases of work', () => {
-  test('belong to one process until they end', async () => {
+describe('leases', () => {
+  test('belong to one process until they expire', async () => {
     const leases = createLeaseStore(db);
     expect(await leases.acquire('guarded_watch', 'one', 60_000)).toBe(true);
     expect(await leases.acquire('guarded_watch', 'other', 60_000)).toBe(false);
@@ -59,35 +59,35 @@ test('1,000 guarded names take less than 5 % of a core, with one query a minute 
   await db.prisma.domain.updateMany({ data: { tags: ['guarded'] } });
   const store = createNameRecordStore(db, 'T0TEAM');
   const observers = createObservers(parseDnsServers(dns.resolver), now);
-  const look = createGuardedWatch(
+  const lookUp = createGuardedWatch(
     namesContextWith({
       ...observers,
       parents: createParentZones(observers.dns, now),
       records: store,
       leases: createLeaseStore(db),
       processId: 'process',
-      rdap: { fetchRecord: () => Promise.reject(new Error('nobody asks a registry')) },
+      rdap: { fetchRecord: () => Promise.reject(new Error('unexpected registry lookup')) },
       loadActivity: async () => ({ orders: [], hasOpenOrder: false, incidents: [], isGuarded: true }),
       ...{ now, log: createLog('silent'), signal: never },
     }),
   );
   await db.prisma.lease.deleteMany();
-  /** Sixty rounds, a second apart, with their CPU time, which includes the sandbox's servers. */
-  const minute = async () => {
+  /** Runs 60 rounds, a second apart. Returns the CPU usage, which includes the sandbox's servers. */
+  const runMinute = async () => {
     const before = process.cpuUsage();
     for (let second = 0; second < 60; second += 1) {
       nowMs += MINUTE_MS / 60;
-      await look();
+      await lookUp();
     }
     const { user, system } = process.cpuUsage(before);
     return (user + system) / 1_000 / MINUTE_MS;
   };
-  await minute();
+  await runMinute();
   expect((await store.listGuarded()).filter(({ history }) => history.parent_nameservers)).toHaveLength(NAMES);
-  const questions = dns.questions.length;
-  const part = await minute();
-  const asked = dns.questions.length - questions;
-  expect(part, `${(part * 100).toFixed(2)} % of a core, ${asked} questions`).toBeLessThan(0.05);
-  expect(asked).toBeGreaterThan(NAMES * 0.9);
-  expect(asked).toBeLessThan(NAMES * 1.1);
+  const questionsBefore = dns.questions.length;
+  const usage = await runMinute();
+  const queryCount = dns.questions.length - questionsBefore;
+  expect(usage, `${(usage * 100).toFixed(2)} % of a core, ${queryCount} questions`).toBeLessThan(0.05);
+  expect(queryCount).toBeGreaterThan(NAMES * 0.9);
+  expect(queryCount).toBeLessThan(NAMES * 1.1);
 }, 120_000);

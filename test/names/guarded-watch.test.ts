@@ -19,7 +19,7 @@ const never = new AbortController().signal;
 setMaxListeners(0, never);
 const SERVERS = ['a.nic.rest', 'b.nic.rest', 'c.nic.rest'];
 
-/** A zone with three servers, and a watch over some of its names with a clock set by hand. */
+/** A zone with three servers, and a watch over some of its names with a manual clock. */
 async function arrange(names: readonly string[] = [NAME]) {
   const dns = await startDns({ serversPerRegistry: 3 });
   for (const name of names) dns.world.delegate(name, OURS);
@@ -34,8 +34,8 @@ async function arrange(names: readonly string[] = [NAME]) {
   const known = new Map<string, NameHistory>(names.map((name) => [name, {}]));
   const changes: { readonly fact: FactName; readonly after: readonly string[] }[] = [];
   const askedRegistry: string[] = [];
-  let leads = true;
-  const look = createGuardedWatch(
+  let hasLease = true;
+  const lookUp = createGuardedWatch(
     namesContextWith({
       records: {
         listGuarded: async () => [...known].map(([name, history]) => ({ name, history })),
@@ -50,7 +50,7 @@ async function arrange(names: readonly string[] = [NAME]) {
           return true;
         },
       },
-      leases: { acquire: async () => leads },
+      leases: { acquire: async () => hasLease },
       processId: 'process',
       parents: createParentZones(client, now),
       parentDns: client,
@@ -74,59 +74,59 @@ async function arrange(names: readonly string[] = [NAME]) {
     known,
     changes,
     askedRegistry,
-    look,
+    lookUp,
     questions,
-    setLeads: (value: boolean) => {
-      leads = value;
+    setHasLease: (value: boolean) => {
+      hasLease = value;
     },
     /** Advances by minutes, with a lookup after each. */
-    async minutes(count: number) {
+    async runMinutes(count: number) {
       for (let n = 0; n < count; n += 1) {
         nowMs += MINUTE;
-        await look();
+        await lookUp();
       }
     },
-    pass: (ms: number) => {
+    advance: (ms: number) => {
       nowMs += ms;
     },
   };
 }
 
 describe('a guarded name', () => {
-  test('has one query a minute, to all servers of its zone in turn', async () => {
+  test('is queried once a minute, at each server of its zone in turn', async () => {
     const t = await arrange();
-    await t.look();
+    await t.lookUp();
     const before = t.questions().length;
-    t.pass(30 * SECOND);
-    await t.look();
-    expect(t.questions(), 'its minute is not over').toHaveLength(before);
-    t.pass(30 * SECOND);
-    await t.look();
-    await t.minutes(2);
-    const asked = t.questions().slice(before);
-    expect(asked.map(({ type, recursionDesired }) => [type, recursionDesired])).toEqual(
+    t.advance(30 * SECOND);
+    await t.lookUp();
+    expect(t.questions(), 'half a minute later').toHaveLength(before);
+    t.advance(30 * SECOND);
+    await t.lookUp();
+    await t.runMinutes(2);
+    const sent = t.questions().slice(before);
+    expect(sent.map(({ type, recursionDesired }) => [type, recursionDesired])).toEqual(
       Array(3).fill(['NS', false]),
     );
-    expect(asked.map(({ server }) => server).sort()).toEqual(SERVERS);
+    expect(sent.map(({ server }) => server).sort()).toEqual(SERVERS);
   });
 
-  test('has changed at its second sighting, after which its registry is queried', async () => {
+  test('changes at the second sighting, and its registry is queried', async () => {
     const t = await arrange();
-    await t.minutes(2);
+    await t.runMinutes(2);
     t.dns.world.delegate(NAME, THIEF);
-    await t.minutes(1);
+    await t.runMinutes(1);
     expect(t.changes).toEqual([]);
     expect(t.askedRegistry).toEqual([]);
-    await t.minutes(1);
+    await t.runMinutes(1);
     expect(t.changes.map(({ fact, after }) => [fact, after])).toEqual([['parent_nameservers', THIEF]]);
     expect(t.askedRegistry).toEqual([NAME]);
   });
 
-  test('has its DS watched by the same query', async () => {
+  test('has its DS checked by the same query', async () => {
     const t = await arrange();
-    await t.minutes(2);
+    await t.runMinutes(2);
     t.dns.world.delegate(NAME, OURS, ['1 13 2 abcd']);
-    await t.minutes(2);
+    await t.runMinutes(2);
     expect(t.changes.map(({ fact, after }) => [fact, after])).toEqual([['ds', ['1 13 2 abcd']]]);
   });
 
@@ -134,85 +134,85 @@ describe('a guarded name', () => {
     const t = await arrange();
     t.dns.world.delegate(NAME, OURS, ['1 13 2 abcd']);
     t.dns.faults.set({ kind: 'no_dnssec' });
-    await t.minutes(1);
+    await t.runMinutes(1);
     expect(t.known.get(NAME)?.ds?.current?.value).toEqual(['1 13 2 abcd']);
   });
 
-  test('that is gone from its zone has no delegation', async () => {
+  test('loses its delegation when its zone drops it', async () => {
     const t = await arrange();
-    await t.minutes(2);
+    await t.runMinutes(2);
     t.dns.world.undelegate(NAME);
-    await t.minutes(2);
+    await t.runMinutes(2);
     expect(t.changes.map(({ fact, after }) => [fact, after])).toContainEqual(['parent_nameservers', []]);
   });
 
-  test('is watched by one process', async () => {
+  test('is watched only by the process with the lease', async () => {
     const t = await arrange();
-    t.setLeads(false);
-    await t.minutes(2);
+    t.setHasLease(false);
+    await t.runMinutes(2);
     expect(t.questions()).toEqual([]);
   });
 });
 
 describe('a parent zone', () => {
-  test('with one poisoned server changes nothing', async () => {
+  test('with one poisoned server causes no change', async () => {
     const t = await arrange();
-    await t.minutes(2);
+    await t.runMinutes(2);
     t.dns.world.delegateAt('b.nic.rest', NAME, THIEF);
-    await t.minutes(12);
+    await t.runMinutes(12);
     expect(t.changes).toEqual([]);
     expect(t.known.get(NAME)?.parent_nameservers?.candidate).toBeUndefined();
   });
 
   test.each(['refused', 'garbage'] as const)(
-    'whose servers all fail (%s) changes nothing, and is shown as unseen',
+    'whose servers all fail (%s) causes no change and is marked as unseen',
     async (kind) => {
       const t = await arrange();
-      await t.minutes(2);
+      await t.runMinutes(2);
       for (const server of SERVERS) t.dns.faults.set({ kind, match: { server } });
-      await t.minutes(12);
+      await t.runMinutes(12);
       const { current, unseen } = t.known.get(NAME)?.parent_nameservers ?? {};
       expect(t.changes).toEqual([]);
       expect(current?.value).toEqual(OURS);
       expect(unseen).toBeDefined();
       t.dns.faults.clear();
-      await t.minutes(16);
-      expect(t.known.get(NAME)?.parent_nameservers?.unseen, 'seen soon after it answers').toBeUndefined();
+      await t.runMinutes(16);
+      expect(t.known.get(NAME)?.parent_nameservers?.unseen, 'seen soon after it responds').toBeUndefined();
     },
     30_000,
   );
 
-  test('is watched again a quarter of an hour after it responds, however long it was silent', async () => {
+  test('is watched again 17 minutes after it responds, even after a long silence', async () => {
     const t = await arrange();
-    await t.minutes(2);
+    await t.runMinutes(2);
     for (const server of SERVERS) t.dns.faults.set({ kind: 'refused', match: { server } });
-    await t.minutes(90);
+    await t.runMinutes(90);
     t.dns.faults.clear();
     t.dns.world.delegate(NAME, THIEF);
-    await t.minutes(17);
+    await t.runMinutes(17);
     expect(t.changes.map(({ after }) => after)).toEqual([THIEF]);
   });
 
   test('gets fewer queries while it doesn’t respond', async () => {
     const t = await arrange();
-    await t.minutes(1);
+    await t.runMinutes(1);
     for (const server of SERVERS) t.dns.faults.set({ kind: 'refused', match: { server } });
     const before = t.questions().length;
-    await t.minutes(60);
+    await t.runMinutes(60);
     expect(t.questions().length - before).toBeLessThan(30);
   });
 
   test('gets at most 20 queries a second per server', async () => {
     const names = Array.from({ length: 100 }, (_, n) => `name${n}.rest`);
     const t = await arrange(names);
-    await t.look();
+    await t.lookUp();
     const counts = SERVERS.map((each) => t.questions().filter(({ server }) => server === each).length);
     expect(Math.max(...counts)).toBeLessThanOrEqual(20);
     for (let second = 0; second < 20; second += 1) {
-      t.pass(SECOND);
-      await t.look();
+      t.advance(SECOND);
+      await t.lookUp();
     }
-    expect(new Set(t.questions().map(({ name }) => name)).size, 'all of them have their turn').toBe(100);
+    expect(new Set(t.questions().map(({ name }) => name)).size, 'every name is queried').toBe(100);
   });
 });
 
@@ -226,7 +226,7 @@ function arrangeInMemory(names: readonly string[], servers: readonly string[], h
   };
   const seconds = () => (nowMs - start) / SECOND;
   const world = { isSilent: false };
-  const look = createGuardedWatch(
+  const lookUp = createGuardedWatch(
     namesContextWith({
       records: {
         listGuarded: async () => {
@@ -259,7 +259,7 @@ function arrangeInMemory(names: readonly string[], servers: readonly string[], h
   const lookAt = async (...at: readonly number[]) => {
     for (const second of at) {
       nowMs = start + second * SECOND;
-      await look();
+      await lookUp();
     }
   };
   return { known, calls, world, lookAt };
@@ -274,7 +274,7 @@ const SEEN: NameHistory = mergeObservation(
 const every = (interval: number, until: number) =>
   Array.from({ length: until / interval + 1 }, (_, n) => n * interval);
 
-test('the lease is renewed after five seconds of the process’s own clock', async () => {
+test('the lease is renewed after five seconds on the monotonic clock', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   const { calls, lookAt } = arrangeInMemory([NAME], ['a'], SEEN);
   await lookAt(0);
@@ -286,19 +286,19 @@ test('the lease is renewed after five seconds of the process’s own clock', asy
   expect(calls.lease).toEqual([0, 2]);
 });
 
-test('the guarded names are read again after half a minute, or if the clock was set back', async () => {
+test('the guarded names are reloaded after 30 seconds, or if the clock is set back', async () => {
   const { calls, lookAt } = arrangeInMemory([NAME], ['a'], SEEN);
   await lookAt(0, 0, 29.999, 30, 59, 20);
   expect(calls.reload).toEqual([0, 30, 20]);
 });
 
-test('a name is queried once in its minute', async () => {
+test('a name is queried once a minute', async () => {
   const { calls, lookAt } = arrangeInMemory([NAME], ['a'], SEEN);
   await lookAt(0, 0, 59.999, 60);
   expect(calls.query).toEqual([0, 60]);
 });
 
-test('a server is paused after three failures, for twice as long after each further one', async () => {
+test('a server is paused after three failures, and each further failure doubles the pause', async () => {
   const { known, calls, world, lookAt } = arrangeInMemory([NAME], ['a'], SEEN);
   world.isSilent = true;
   await lookAt(0);
@@ -312,7 +312,7 @@ test.each<[string, servers: string[], NameHistory, saved: number[], reason: stri
   ['all servers are silent', ['a'], SEEN, [600], 'unreachable'],
   ['the zone has no servers', [], SEEN, [600], 'no_parent'],
   ['it was never seen', ['a'], {}, [], undefined],
-])('a name counts as unseen once, after ten minutes: %s', async (_, servers, history, saved, reason) => {
+])('a known name turns unseen once, after ten minutes: %s', async (_, servers, history, saved, reason) => {
   const { known, calls, world, lookAt } = arrangeInMemory([NAME], servers, history);
   world.isSilent = true;
   await lookAt(...every(60, 1_200));

@@ -11,25 +11,25 @@ beforeAll(async () => {
 afterAll(() => rig.end());
 
 const day = (text: string) => new Date(`2026-11-${text}:00Z`);
-const keep = (observation: NameObservation) =>
+const insert = (observation: NameObservation) =>
   rig.database.run(insertObservations('flapping.rest', [observation]));
-const seen = (at: Date) => keep({ origin: 'dns', at, seen: {} });
-const kept = async () =>
+const observe = (at: Date) => insert({ origin: 'dns', at, seen: {} });
+const countByDay = async () =>
   (
     await rig.sql('SELECT at::date::text AS day, count(*)::int AS n FROM observations GROUP BY 1 ORDER BY 1')
   ).map(({ day: of, n }) => `${String(of)}: ${String(n)}`);
 
-test('a zone that changes all day leaves fifty lines of that day, and people’s statements are always kept', async () => {
+test('a name keeps at most 50 DNS observations a day, and every date from people', async () => {
   for (let minute = 0; minute < 70; minute += 1)
-    await seen(new Date(day('25T08:00').getTime() + minute * 60_000));
-  await keep({ origin: 'person', at: day('25T23:00'), expiresAt: undefined });
-  await seen(day('26T00:00'));
+    await observe(new Date(day('25T08:00').getTime() + minute * 60_000));
+  await insert({ origin: 'person', at: day('25T23:00'), expiresAt: undefined });
+  await observe(day('26T00:00'));
   expect(MAX_OBSERVATIONS_PER_DAY).toBe(50);
-  expect(await kept()).toEqual(['2026-11-25: 51', '2026-11-26: 1']);
+  expect(await countByDay()).toEqual(['2026-11-25: 51', '2026-11-26: 1']);
 });
 
-test('observations are deleted only by age', async () => {
+test('observations can only be purged by age', async () => {
   await expect(rig.sql('DELETE FROM observations')).rejects.toThrow('only added');
   expect(await createNameRecordStore(rig.database, '').purgeObservations(day('26T00:00'))).toBe(51);
-  expect(await kept()).toEqual(['2026-11-26: 1']);
+  expect(await countByDay()).toEqual(['2026-11-26: 1']);
 });

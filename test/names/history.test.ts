@@ -15,7 +15,7 @@ const HOUR = 3_600_000;
 const START = Date.UTC(2026, 10, 22);
 
 /** A fact's history after some lookups: a value, nothing (`''`) or not seen (`?`), an hour apart. */
-function look(values: readonly string[], fact: FactName = 'mx', before: NameHistory = {}, everyMs = HOUR) {
+function observe(values: readonly string[], fact: FactName = 'mx', before: NameHistory = {}, everyMs = HOUR) {
   let history = before;
   const changes: FactChange[] = [];
   for (const [n, value] of values.entries()) {
@@ -25,14 +25,14 @@ function look(values: readonly string[], fact: FactName = 'mx', before: NameHist
     history = merged.history;
     changes.push(...merged.changes);
   }
-  const told = changes.map(({ before: was, after }) => `${was.join()}→${after.join()}`);
-  return { history, changes, told, known: history[fact] };
+  const moves = changes.map(({ before: was, after }) => `${was.join()}→${after.join()}`);
+  return { history, changes, moves, known: history[fact] };
 }
 
 describe('a value', () => {
-  test('counts at its first sighting, with when it was first and last seen', () => {
-    const { known, told } = look(['a', 'a', 'a']);
-    expect(told).toEqual([]);
+  test('counts from its first sighting, with the times it was first and last seen', () => {
+    const { known, moves } = observe(['a', 'a', 'a']);
+    expect(moves).toEqual([]);
     expect(known?.current).toEqual({
       value: ['a'],
       firstSeen: new Date(START),
@@ -41,8 +41,8 @@ describe('a value', () => {
   });
 
   test('changes after two sightings in a row, and keeps the former value', () => {
-    expect(look(['a', 'b']).told).toEqual([]);
-    const { changes, known } = look(['a', 'b', 'b', 'b']);
+    expect(observe(['a', 'b']).moves).toEqual([]);
+    const { changes, known } = observe(['a', 'b', 'b', 'b']);
     expect(changes).toEqual([
       {
         fact: 'mx',
@@ -67,42 +67,42 @@ describe('a value', () => {
       ['a', 'b', 'b', 'c', 'c'],
       ['a→b', 'b→c'],
     ],
-  ])('lookups of %j make the changes %j', (values, told) => {
-    expect(look(values).told).toEqual(told);
+  ])('seen as %j makes the changes %j', (values, moves) => {
+    expect(observe(values).moves).toEqual(moves);
   });
 
-  test('two lookups within a minute are one sighting', () => {
-    expect(look(['a', 'b', 'b'], 'mx', {}, 20_000).told).toEqual([]);
-    expect(look(['a', 'b', 'b', 'b', 'b', 'b'], 'mx', {}, 20_000).told).toEqual(['a→b']);
+  test('has one sighting if two lookups are within a minute', () => {
+    expect(observe(['a', 'b', 'b'], 'mx', {}, 20_000).moves).toEqual([]);
+    expect(observe(['a', 'b', 'b', 'b', 'b', 'b'], 'mx', {}, 20_000).moves).toEqual(['a→b']);
   });
 
-  test('that comes late is ignored', () => {
-    const { history } = look(['a', 'a', 'a']);
+  test('that arrives late is ignored', () => {
+    const { history } = observe(['a', 'a', 'a']);
     const late = { name: 'cafe.rest', at: new Date(START + HOUR), facts: { mx: createFact(['b']) } };
     expect(mergeObservation(history, late)).toEqual({ history, changes: [] });
   });
 
-  test('that comes back soon needs more lookups each time', () => {
-    expect(look(['a', 'b', 'b', 'a', 'a', 'a']).told).toEqual(['a→b']);
-    expect(look(['a', 'b', 'b', 'a', 'a', 'a', 'a']).told).toEqual(['a→b', 'b→a']);
+  test('that soon comes back needs more lookups each time', () => {
+    expect(observe(['a', 'b', 'b', 'a', 'a', 'a']).moves).toEqual(['a→b']);
+    expect(observe(['a', 'b', 'b', 'a', 'a', 'a', 'a']).moves).toEqual(['a→b', 'b→a']);
     const byTurns = Array.from({ length: 100 }, (_, n) => (n % 6 < 3 ? 'a' : 'b'));
-    expect(look(byTurns).told).toEqual(['a→b']);
+    expect(observe(byTurns).moves).toEqual(['a→b']);
   });
 
   test('that comes back after a week needs two lookups again', () => {
-    expect(look(['a', 'b', 'b', 'a', 'a'], 'mx', {}, 9 * 24 * HOUR).told).toEqual(['a→b', 'b→a']);
-    expect(look(['a', 'b', 'b', 'a', 'a'], 'mx', {}, 42 * HOUR).told).toEqual(['a→b', 'b→a']);
-    expect(look(['a', 'b', 'b', 'a', 'a'], 'mx', {}, 41 * HOUR).told).toEqual(['a→b']);
+    expect(observe(['a', 'b', 'b', 'a', 'a'], 'mx', {}, 9 * 24 * HOUR).moves).toEqual(['a→b', 'b→a']);
+    expect(observe(['a', 'b', 'b', 'a', 'a'], 'mx', {}, 42 * HOUR).moves).toEqual(['a→b', 'b→a']);
+    expect(observe(['a', 'b', 'b', 'a', 'a'], 'mx', {}, 41 * HOUR).moves).toEqual(['a→b']);
   });
 
-  test('that hides fields of the owner is no change, and another owner is', () => {
+  test('that hides owner fields is no change, but another owner is', () => {
     const owner = (at: number, ...value: string[]) => ({
       name: 'cafe.rest',
       at: new Date(START + at * HOUR),
       facts: { owner: createFact(value) },
     });
     let history: NameHistory = {};
-    const told: (readonly FactValue[])[] = [];
+    const moves: (readonly FactValue[])[] = [];
     for (const observation of [
       owner(0, 'fn:1', 'org:1'),
       owner(1, 'org:1'),
@@ -113,9 +113,9 @@ describe('a value', () => {
     ]) {
       const merged = mergeObservation(history, observation);
       history = merged.history;
-      told.push(...merged.changes.map(({ before, after }) => [before, after]));
+      moves.push(...merged.changes.map(({ before, after }) => [before, after]));
     }
-    expect(told).toEqual([
+    expect(moves).toEqual([
       [
         ['fn:1', 'org:1'],
         ['fn:2', 'org:2'],
@@ -130,7 +130,7 @@ describe('for every sequence of lookups', () => {
   test('the changes lead from the first value to the current one, without a gap', () => {
     fc.assert(
       fc.property(values, (looks) => {
-        const { changes, known } = look(looks);
+        const { changes, known } = observe(looks);
         const first = looks.find((value) => value !== '?');
         let current: FactValue = first === undefined || first === '' ? [] : [first];
         for (const { before, after } of changes) {
@@ -142,12 +142,12 @@ describe('for every sequence of lookups', () => {
     );
   });
 
-  test('no value counts without two lookups in a row', () => {
+  test('every change needs two lookups in a row', () => {
     fc.assert(
       fc.property(values, (looks) => {
         const real = looks.filter((value) => value !== '?');
         const twice = new Set(real.filter((value, n) => value === real[n - 1]));
-        for (const { after } of look(looks).changes) expect(twice).toContain(after.join());
+        for (const { after } of observe(looks).changes) expect(twice).toContain(after.join());
       }),
     );
   });
@@ -155,7 +155,7 @@ describe('for every sequence of lookups', () => {
   test('an unseen value changes nothing', () => {
     fc.assert(
       fc.property(values, (looks) => {
-        expect(look(looks).told).toEqual(look(looks.filter((value) => value !== '?')).told);
+        expect(observe(looks).moves).toEqual(observe(looks.filter((value) => value !== '?')).moves);
       }),
     );
   });
@@ -163,7 +163,7 @@ describe('for every sequence of lookups', () => {
   test('duplicate or late lookups change nothing', () => {
     fc.assert(
       fc.property(values, fc.nat(39), (looks, n) => {
-        const { history } = look(looks);
+        const { history } = observe(looks);
         const value = looks[n] ?? '?';
         const again = {
           name: 'cafe.rest',
@@ -180,10 +180,10 @@ describe('for every sequence of lookups', () => {
   });
 });
 
-describe('the facts at a time', () => {
-  test('are those sighted lately; the rest is unseen with its reason', () => {
-    const { history } = look(['a', '?']);
-    const known = look([''], 'caa', history).history;
+describe('facts', () => {
+  test('count if seen recently, and otherwise are unseen with a reason', () => {
+    const { history } = observe(['a', '?']);
+    const known = observe([''], 'caa', history).history;
     const now = new Date(START + HOUR);
     expect(collectRecentFacts(known, now, 24 * HOUR)).toEqual({
       mx: createFact(['a']),
@@ -196,21 +196,21 @@ describe('the facts at a time', () => {
       mx: { state: 'unseen', reason: 'timeout' },
       caa: { state: 'unseen', reason: 'stale' },
     });
-    // Shown once, while the current value hasn't been seen for too long.
-    const moving = look(['a', '?', '?', 'b'], 'a').history;
+    // A value seen once counts if the current value is stale.
+    const moving = observe(['a', '?', '?', 'b'], 'a').history;
     expect(collectRecentFacts(moving, new Date(START + 3 * HOUR), 2 * HOUR)).toEqual({
       a: createFact(['b']),
     });
     expect(collectRecentFacts(moving, new Date(START + 3 * HOUR), 4 * HOUR)).toEqual({
       a: createFact(['a', 'b']),
     });
-    expect(collectRecentFacts(look(['?']).history, now, HOUR)).toEqual({
+    expect(collectRecentFacts(observe(['?']).history, now, HOUR)).toEqual({
       mx: { state: 'unseen', reason: 'timeout' },
     });
   });
 
   test('are new if they differ from the previous lookup, except for signatures', () => {
-    const { history } = look(['a']);
+    const { history } = observe(['a']);
     const found = (value: string) =>
       findNewValues(history, {
         name: 'cafe.rest',
@@ -225,11 +225,11 @@ describe('the facts at a time', () => {
     expect([wasLookedUp(history, ['spf', 'mx']), wasLookedUp(history, ['spf'])]).toEqual([true, false]);
   });
 
-  test('are unsettled while a value waits for its second lookup', () => {
-    expect(hasUnconfirmedChange(look(['a', 'b'], 'ds').history)).toBe(true);
-    expect(hasUnconfirmedChange(look(['a', 'b', 'b'], 'ds').history)).toBe(false);
-    expect(hasUnconfirmedChange(look(['a', 'b', 'a'], 'ds').history)).toBe(false);
-    // Addresses that change with every lookup needn't be waited for.
-    expect(hasUnconfirmedChange(look(['a', 'b'], 'a').history)).toBe(false);
+  test('are unconfirmed until the second lookup of a new value', () => {
+    expect(hasUnconfirmedChange(observe(['a', 'b'], 'ds').history)).toBe(true);
+    expect(hasUnconfirmedChange(observe(['a', 'b', 'b'], 'ds').history)).toBe(false);
+    expect(hasUnconfirmedChange(observe(['a', 'b', 'a'], 'ds').history)).toBe(false);
+    // Addresses may change with every lookup, so they don't count as unconfirmed.
+    expect(hasUnconfirmedChange(observe(['a', 'b'], 'a').history)).toBe(false);
   });
 });

@@ -58,7 +58,7 @@ function impact(task: ImpactTask, more: Partial<ImpactInput> = {}) {
   });
 }
 
-function told(items: readonly ImpactItem[]): string[] {
+function codesOf(items: readonly ImpactItem[]): string[] {
   return items.map(({ code, severity }) => `${severity} ${code}`);
 }
 
@@ -69,7 +69,7 @@ describe('the use of a name', () => {
     ['nameservers', 'at_stake'],
     ['owner-change', 'at_stake'],
     ['authcode', 'at_stake'],
-  ])('before %s: it %s', (task, severity) => {
+  ])('is listed for %s with the severity %s', (task, severity) => {
     const { items, isInUse } = impact(task, { facts: IN_USE });
     expect(isInUse).toBe('yes');
     expect(items).toContainEqual({ code: 'mail', severity, servers: ['mail.example', 'b.mail.example'] });
@@ -81,7 +81,7 @@ describe('the use of a name', () => {
     });
   });
 
-  test('is nothing if nothing is there, and a server that accepts no mail is none', () => {
+  test('requires an address or a mail server, and a null MX is none', () => {
     expect(impact('delete')).toMatchObject({ items: [], isInUse: 'no' });
     expect(impact('delete', { facts: { ...EMPTY, mx: createFact(['0 .']) } })).toMatchObject({
       items: [],
@@ -92,7 +92,7 @@ describe('the use of a name', () => {
     );
   });
 
-  test('is shown as unseen if it couldn’t be seen, never as safe', () => {
+  test('is unknown if a lookup failed', () => {
     const facts = {
       ...EMPTY,
       mx: createUnknownFact('timeout'),
@@ -126,7 +126,7 @@ describe('names that depend on another one', () => {
     ...more,
   });
 
-  test('are found by their nameservers, mail servers and redirects below it', () => {
+  test('are found by nameservers, mail servers and redirects that use it', () => {
     expect(
       findDependents('cafe.rest', [
         other('cafe.rest', { nameServers: ['ns1.cafe.rest'] }),
@@ -150,7 +150,7 @@ describe('names that depend on another one', () => {
     }
   });
 
-  test('that only private orders know are counted and not named', () => {
+  test('are counted but not named if only private orders mention them', () => {
     const to = (name: string, isPrivate: boolean) =>
       other(name, { redirectTargets: ['cafe.rest'], isPrivate });
     const { redirects } = findDependents('cafe.rest', [
@@ -161,13 +161,13 @@ describe('names that depend on another one', () => {
       to('open.rest', true),
     ]);
     expect(redirects).toEqual({ count: 3, privateCount: 1, names: ['both.rest', 'open.rest'] });
-    const shown = (dependents: Partial<Dependents>, task: ImpactTask) =>
+    const render = (dependents: Partial<Dependents>, task: ImpactTask) =>
       impactLines(impact(task, { dependents: { ...NOBODY, ...dependents } })).join('\n');
-    expect(shown({ redirects }, 'delete')).toContain(
+    expect(render({ redirects }, 'delete')).toContain(
       'both.rest, open.rest will break: they redirect to this name; 1 redirect of a private order will break',
     );
     const alone = { count: 2, privateCount: 2, names: [] };
-    expect(shown({ redirects: alone }, 'authcode')).toContain('2 redirects of private orders point to it');
+    expect(render({ redirects: alone }, 'authcode')).toContain('2 redirects of private orders point to it');
     // A public redirect that becomes a private one is a change.
     const open = { count: 2, privateCount: 0, names: [] };
     const found = (redirects: Dependents['redirects']) =>
@@ -190,16 +190,16 @@ describe('new nameservers', () => {
       'stops records_differ',
       'yes',
     ],
-  ])('%j: %s', (check, line, ready) => {
+  ])('with %j get the finding “%s”', (check, line, ready) => {
     const bad = { ...READY, host: 'ns2.new.example', ...check };
     const { items, areNewNameserversReady } = impact('nameservers', { checks: [READY, bad] });
-    expect(told(items)).toEqual([line]);
+    expect(codesOf(items)).toEqual([line]);
     expect(JSON.stringify(items)).toContain('ns2.new.example');
     expect(JSON.stringify(items)).not.toContain('ns1.new.example');
     expect(areNewNameserversReady).toBe(ready);
   });
 
-  test('that weren’t queried are not ready', () => {
+  test('are not ready if they weren’t queried', () => {
     expect(impact('nameservers', { checks: undefined })).toMatchObject({
       areNewNameserversReady: 'unknown',
       items: [{ code: 'new_nameservers_unchecked', severity: 'unseen' }],
@@ -208,19 +208,19 @@ describe('new nameservers', () => {
     expect(impact('delete').areNewNameserversReady).toBeUndefined();
   });
 
-  test('that don’t answer take down everything on the name', () => {
+  test('that don’t answer stop mail and website', () => {
     const { items } = impact('nameservers', { facts: IN_USE, checks: [{ ...READY, state: 'no_answer' }] });
-    expect(told(items)).toEqual(['stops new_nameservers_silent', 'stops mail', 'stops website']);
+    expect(codesOf(items)).toEqual(['stops new_nameservers_silent', 'stops mail', 'stops website']);
   });
 });
 
-test('an unlocked name has a warning that it can be transferred away', () => {
+test('an auth code for an unlocked name warns about the missing transfer lock', () => {
   const locked = { ...EMPTY, statuses: createFact(['client transfer prohibited']) };
-  expect(told(impact('authcode').items)).toEqual(['note no_transfer_lock']);
-  expect(told(impact('authcode', { facts: locked }).items)).toEqual([]);
-  expect(told(impact('delete').items)).toEqual([]);
+  expect(codesOf(impact('authcode').items)).toEqual(['note no_transfer_lock']);
+  expect(codesOf(impact('authcode', { facts: locked }).items)).toEqual([]);
+  expect(codesOf(impact('delete').items)).toEqual([]);
   expect(
-    told(impact('authcode', { facts: { ...EMPTY, statuses: createUnknownFact('not_published') } }).items),
+    codesOf(impact('authcode', { facts: { ...EMPTY, statuses: createUnknownFact('not_published') } }).items),
   ).toEqual(['unseen unseen']);
 });
 
@@ -228,12 +228,12 @@ describe('the name must be typed again', () => {
   const silent = { ...READY, state: 'no_answer' as const };
   test.each([
     ['always before a deletion', impact('delete'), true],
-    ['always before a change of the owner', impact('owner-change'), true],
+    ['always before an owner change', impact('owner-change'), true],
     ['not before new nameservers that answer', impact('nameservers', { facts: IN_USE }), false],
-    ['not when nothing lives on it', impact('nameservers', { checks: [silent] }), false],
-    ['when new nameservers do not answer', impact('nameservers', { facts: IN_USE, checks: [silent] }), true],
-    ['when nobody has asked them', impact('nameservers', { facts: IN_USE, checks: undefined }), true],
-    ['when nobody knows what lives on it', impact('nameservers', { facts: {}, checks: [silent] }), true],
+    ['not if the name is unused', impact('nameservers', { checks: [silent] }), false],
+    ['if new nameservers do not answer', impact('nameservers', { facts: IN_USE, checks: [silent] }), true],
+    ['if they were not queried', impact('nameservers', { facts: IN_USE, checks: undefined }), true],
+    ['if the use of the name is unknown', impact('nameservers', { facts: {}, checks: [silent] }), true],
     ['not before an auth code', impact('authcode', { facts: IN_USE }), false],
   ])('%s', (_case, given, typed) => {
     expect(needsTypedName(given)).toBe(typed);
@@ -242,10 +242,10 @@ describe('the name must be typed again', () => {
 
 describe('between the request and the approval', () => {
   test('new, gone and changed findings are reported', () => {
-    const asked = impact('delete', { facts: { ...IN_USE, aaaa: createUnknownFact('timeout') } });
+    const requested = impact('delete', { facts: { ...IN_USE, aaaa: createUnknownFact('timeout') } });
     const facts = { ...EMPTY, mx: createFact(['10 other.example']), ds: createFact(['1 13 2 ab']) };
     const now = impact('delete', { facts });
-    expect(compareImpacts(asked, now)).toEqual({
+    expect(compareImpacts(requested, now)).toEqual({
       appeared: [{ code: 'signed', severity: 'note' }],
       disappeared: [
         { code: 'website', severity: 'stops', addresses: ['198.51.100.7'], hosts: ['@'] },
@@ -261,29 +261,29 @@ describe('between the request and the approval', () => {
   });
 });
 
-describe('changes that need another approval', () => {
+describe('whether another approval is needed for', () => {
   const isNew = (before: Impact, now: Impact) => {
-    const told = listFindingKeys(before);
-    return listFindingKeys(now).some((finding) => !told.includes(finding));
+    const known = listFindingKeys(before);
+    return listFindingKeys(now).some((finding) => !known.includes(finding));
   };
   const after = (facts: Facts, before: Facts) =>
     isNew(impact('delete', { facts: before }), impact('delete', { facts }));
 
   test.each<[string, Facts, Facts, boolean]>([
-    ['mail that has appeared', EMPTY, { ...EMPTY, mx: createFact(['10 mail.example']) }, true],
-    ['what can be seen no longer', EMPTY, { ...EMPTY, mx: createUnknownFact('timeout') }, true],
+    ['a first mail server', EMPTY, { ...EMPTY, mx: createFact(['10 mail.example']) }, true],
+    ['a fact that is no longer visible', EMPTY, { ...EMPTY, mx: createUnknownFact('timeout') }, true],
     [
-      'something else that can be seen no longer',
+      'a second fact that is no longer visible',
       { ...EMPTY, a: createUnknownFact('timeout') },
       { ...EMPTY, a: createUnknownFact('timeout'), mx: createUnknownFact('timeout') },
       true,
     ],
-    ['nothing new', IN_USE, IN_USE, false],
-    ['what is gone', IN_USE, EMPTY, false],
+    ['no change', IN_USE, IN_USE, false],
+    ['a use that has ended', IN_USE, EMPTY, false],
     ['an address that changes', IN_USE, { ...IN_USE, a: createFact(['203.0.113.9']) }, false],
     ['another mail server', IN_USE, { ...IN_USE, mx: createFact(['10 other.example']) }, true],
-    ['one mail server less', IN_USE, { ...IN_USE, mx: createFact(['10 mail.example']) }, false],
-    ['a website under www besides', IN_USE, { ...IN_USE, www_a: createFact(['203.0.113.9']) }, true],
+    ['a removed mail server', IN_USE, { ...IN_USE, mx: createFact(['10 mail.example']) }, false],
+    ['an additional website under www', IN_USE, { ...IN_USE, www_a: createFact(['203.0.113.9']) }, true],
     [
       'a website that becomes an alias of another host',
       { ...EMPTY, www_a: createFact(['203.0.113.9']), www_cname: createFact(['shop.example']) },
@@ -291,12 +291,12 @@ describe('changes that need another approval', () => {
       true,
     ],
     [
-      'the same that cannot be seen, for another reason',
+      'a fact that is still invisible, for another reason',
       { ...EMPTY, mx: createUnknownFact('timeout') },
       { ...EMPTY, mx: createUnknownFact('refused') },
       false,
     ],
-    ['what is only worth a note', EMPTY, { ...EMPTY, ds: createFact(['1 13 2 ab']) }, false],
+    ['a finding that is only a note', EMPTY, { ...EMPTY, ds: createFact(['1 13 2 ab']) }, false],
   ])('%s', (_what, before, now, expected) => {
     expect(after(now, before)).toBe(expected);
   });
@@ -314,24 +314,24 @@ describe('changes that need another approval', () => {
 });
 
 describe('earlier findings', () => {
-  test('warn about what isn’t seen now, and never replace what is seen', () => {
+  test('fill in for unseen facts, and never replace seen ones', () => {
     const unseenMail = { ...EMPTY, mx: createUnknownFact('timeout') };
     const warned = impact('delete', { facts: unseenMail, earlierFacts: IN_USE });
-    expect(told(warned.items)).toEqual(['stops mail', 'unseen unseen']);
+    expect(codesOf(warned.items)).toEqual(['stops mail', 'unseen unseen']);
     expect(warned.isInUse).toBe('yes');
-    expect(told(impact('delete', { earlierFacts: IN_USE }).items)).toEqual([]);
+    expect(codesOf(impact('delete', { earlierFacts: IN_USE }).items)).toEqual([]);
     expect(impact('delete', { facts: unseenMail, earlierFacts: EMPTY }).isInUse).toBe('unknown');
   });
 
-  test('from an hour ago are no longer known, and still warn', () => {
+  test('older than an hour become unknown, but still warn', () => {
     const later = (ms: number) => new Date(NOW.getTime() + ms);
     const unused = impact('nameservers');
     expect(markStaleImpact(unused, later(MAX_CURRENT_AGE_MS))).toBe(unused);
     const old = markStaleImpact(unused, later(MAX_CURRENT_AGE_MS + 1));
     expect(old).toMatchObject({ isInUse: 'unknown', areNewNameserversReady: 'unknown' });
-    expect(told(old.items)).toEqual(['unseen unseen']);
+    expect(codesOf(old.items)).toEqual(['unseen unseen']);
     expect(
-      told(markStaleImpact(impact('delete', { facts: IN_USE }), later(MAX_CURRENT_AGE_MS + 1)).items),
+      codesOf(markStaleImpact(impact('delete', { facts: IN_USE }), later(MAX_CURRENT_AGE_MS + 1)).items),
     ).toEqual(['stops mail', 'stops website', 'unseen unseen']);
   });
 });
@@ -366,7 +366,7 @@ describe('for all facts', () => {
     checks: fc.option(fc.array(check, { maxLength: 3 }), { nil: undefined }),
   });
 
-  test('the worst comes first', () => {
+  test('the most severe items come first', () => {
     fc.assert(
       fc.property(input, (given) => {
         const ranks = assessImpact(given).items.map(({ severity }) => SEVERITIES.indexOf(severity));
@@ -379,15 +379,15 @@ describe('for all facts', () => {
     fc.assert(
       fc.property(input, (given) => {
         const { items } = assessImpact(given);
-        const said = items.flatMap((item) => (item.code === 'unseen' ? item.facts : []));
+        const listed = items.flatMap((item) => (item.code === 'unseen' ? item.facts : []));
         for (const name of ['a', 'aaaa', 'www_a', 'www_aaaa', 'mx'] as const) {
-          expect(said.includes(name)).toBe(given.facts[name]?.state === 'unseen');
+          expect(listed.includes(name)).toBe(given.facts[name]?.state === 'unseen');
         }
       }),
     );
   });
 
-  test('nothing is called unused or ready without having been seen', () => {
+  test('only seen facts make a name unused or its new nameservers ready', () => {
     fc.assert(
       fc.property(input, (given) => {
         const { isInUse, areNewNameserversReady } = assessImpact(given);

@@ -33,25 +33,25 @@ describe('the next lookup', () => {
   test.each<[string, Partial<ScheduledName>, number, number]>([
     ['of a quiet name', { expiresAt: inDays(300) }, 24, 168],
     ['of a name without a date', {}, 24, 168],
-    ['inside 60 days of its end', { expiresAt: inDays(60) }, 4, 4],
-    ['shortly after its end', { expiresAt: inDays(-30) }, 4, 4],
-    ['long after its end', { expiresAt: inDays(-200) }, 24, 168],
+    ['within 60 days of expiry', { expiresAt: inDays(60) }, 4, 4],
+    ['shortly after expiry', { expiresAt: inDays(-30) }, 4, 4],
+    ['long after expiry', { expiresAt: inDays(-200) }, 24, 168],
     ['of a guarded name', { expiresAt: inDays(300), isGuarded: true }, 4, 4],
-    ['of a name in motion', { expiresAt: inDays(300), isChanging: true }, 4, 4],
-    ['of what was seen once', { expiresAt: inDays(300), hasUnconfirmedChange: true }, 0.5, 0.5],
+    ['of a name with a pending change', { expiresAt: inDays(300), isChanging: true }, 4, 4],
+    ['of an unconfirmed change', { expiresAt: inDays(300), hasUnconfirmedChange: true }, 0.5, 0.5],
     [
-      'of what was seen once of a guarded name',
+      'of an unconfirmed change of a guarded name',
       { isGuarded: true, hasUnconfirmedChange: true },
       0.5,
       76 / 3_600,
     ],
-    ['of a name that comes near its end sooner', { expiresAt: inDays(62) }, 24, 48],
+    ['of a name that nears its expiry sooner', { expiresAt: inDays(62) }, 24, 48],
   ])('%s', (_case, more, dns, registry) => {
     expect(hoursTo('dns', more)).toBe(dns);
     expect(hoursTo('registry', more)).toBe(registry);
   });
 
-  test('is spread, never later than promised', () => {
+  test('has jitter, but is never late', () => {
     fc.assert(
       fc.property(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), (random) => {
         const hours = hoursTo('registry', {}, random);
@@ -63,38 +63,38 @@ describe('the next lookup', () => {
   });
 });
 
-test('a name is changing by its statuses, including those seen once', () => {
-  const look = (day: number, status: string) => ({
+test('a pending status marks a name as changing, even if seen once', () => {
+  const lookup = (day: number, status: string) => ({
     name: 'cafe.rest',
     at: inDays(day),
     facts: { statuses: createFact(['active', status]) },
   });
-  const quiet = mergeObservation({}, look(0, 'client transfer prohibited')).history;
+  const quiet = mergeObservation({}, lookup(0, 'client transfer prohibited')).history;
   expect(checkPendingChanges(quiet)).toEqual({ isChanging: false, hasUnconfirmedChange: false });
-  const once = mergeObservation(quiet, look(1, 'pending transfer')).history;
+  const once = mergeObservation(quiet, lookup(1, 'pending transfer')).history;
   expect(checkPendingChanges(once)).toEqual({ isChanging: true, hasUnconfirmedChange: true });
-  const twice = mergeObservation(once, look(2, 'pending transfer')).history;
+  const twice = mergeObservation(once, lookup(2, 'pending transfer')).history;
   expect(checkPendingChanges(twice)).toEqual({ isChanging: true, hasUnconfirmedChange: false });
   expect(isUrgent({ ...QUIET, ...checkPendingChanges(twice) }, NOW)).toBe(true);
   expect(isUrgent(QUIET, NOW)).toBe(false);
 });
 
 describe('the planner', () => {
-  test('never queries a host more often than it allows, in any hour', () => {
-    const looks = fc.array(fc.record({ host: fc.constantFrom('a', 'b'), urgent: fc.boolean() }), {
+  test('keeps the hourly limit of every host', () => {
+    const lookups = fc.array(fc.record({ host: fc.constantFrom('a', 'b'), urgent: fc.boolean() }), {
       maxLength: 200,
     });
     fc.assert(
-      fc.property(looks, fc.integer({ min: 2, max: 60 }), (due, perHour) => {
+      fc.property(lookups, fc.integer({ min: 2, max: 60 }), (due, perHour) => {
         const planner = createLookupPlanner(perHour);
         const planned = due.map(({ host, urgent }) => ({
           host,
           at: planner.reserve(host, urgent, NOW).getTime(),
         }));
         for (const host of ['a', 'b']) {
-          const moments = planned.filter((look) => look.host === host).map(({ at }) => at);
-          for (const from of moments) {
-            const inHour = moments.filter((at) => at >= from && at < from + HOUR).length;
+          const times = planned.filter((look) => look.host === host).map(({ at }) => at);
+          for (const from of times) {
+            const inHour = times.filter((at) => at >= from && at < from + HOUR).length;
             // Each of the two lanes may start its hour a lookup early.
             expect(inHour).toBeLessThanOrEqual(perHour + 2);
           }
@@ -118,7 +118,7 @@ describe('the planner', () => {
     expect(planner.reserve('registry', false, NOW).getTime() - NOW.getTime()).toBe(100_000 * 2_000 - 30_000);
   });
 
-  test('reads a short list at once after a pause, and a longer one at the budget’s rate', () => {
+  test('runs the first 16 routine lookups at once, and the rest at the budget’s rate', () => {
     const planner = createLookupPlanner(3_600);
     const waits = Array.from({ length: 20 }, () => planner.reserve('registry', false, NOW).getTime());
     expect(waits.filter((at) => at === NOW.getTime())).toHaveLength(16);
@@ -141,7 +141,7 @@ describe('the planner', () => {
     const latest = plan(1_000_000);
     const after = process.memoryUsage();
     expect(latest).toBeGreaterThan(NOW.getTime());
-    // Remaining garbage isn't retained: a note per name would take far more.
+    // Remaining garbage isn't retained: storing every name would take far more.
     expect(after.heapUsed - before.heapUsed).toBeLessThan(64 * 1_048_576);
   });
 });

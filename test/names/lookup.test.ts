@@ -37,7 +37,6 @@ const QUIET: NameActivity = { orders: [], hasOpenOrder: false, incidents: [], is
 const RECORD = recordWith(NAME, {}, NOW);
 const seenAt = (ms: number, facts: Facts) => ({ name: NAME, at: later(ms), facts });
 
-/** The stored result of lookups at a time. */
 function merge(
   results: Partial<LookupResults>,
   known: Partial<NameRecord> = {},
@@ -52,7 +51,7 @@ function merge(
   );
 }
 
-test('only values that differ from the previous lookup are stored as observed', () => {
+test('only values that differ from the previous lookup are stored as observations', () => {
   const facts = { a: createFact(['192.0.2.1']) };
   const first = merge({ dns: seenAt(0, facts) });
   expect(first.observations).toContainEqual({ origin: 'dns', at: NOW, seen: { a: ['192.0.2.1'] } });
@@ -66,7 +65,7 @@ describe('findings', () => {
       each.origin === 'finding' ? [{ opened: each.opened, closed: each.closed }] : [],
     );
 
-  test('are stored when they begin, when they end, and not in between', () => {
+  test('are stored only when they open and close', () => {
     expect(changes(merge({}))).toEqual([{ opened: ['undated', 'no_owner'], closed: [] }]);
     expect(changes(merge({}, merge({}).after))).toEqual([]);
     const owned = { ...merge({}).after, hasOwner: true };
@@ -102,17 +101,17 @@ describe('the registry lookup', () => {
   test.each([
     ['postponed', 1, true],
     ['not postponed', 0, false],
-  ])('that was %s keeps its reserved time', (_, ms, isReserved) => {
+  ])('keeps a reserved time only if it was postponed: %s', (_, ms, isReserved) => {
     const known = { nextRegistryAt: NOW };
     const { after } = merge({ registryAt: later(ms) }, known);
     expect([after.isRegistryReserved, after.nextRegistryAt]).toEqual([isReserved, later(ms)]);
   });
 
   test.each<[string, 'parent' | 'dns', times: number, isAtOnce: boolean]>([
-    ['a change that the parent zone confirms', 'parent', 2, true],
-    ['an unconfirmed one', 'parent', 1, false],
+    ['a confirmed change at the parent zone', 'parent', 2, true],
+    ['an unconfirmed change at the parent zone', 'parent', 1, false],
     ['a change in DNS', 'dns', 2, false],
-  ])('follows at once after %s', (_, source, times, isAtOnce) => {
+  ])('follows at once only after a confirmed change at the parent: %s', (_, source, times, isAtOnce) => {
     const delegatedTo = (host: string) => ({ parent_nameservers: createFact([host]) });
     let { after } = merge({ [source]: seenAt(0, delegatedTo('ns1.a.example')) });
     for (let n = 1; n <= times; n += 1)
@@ -142,14 +141,14 @@ describe('the registry lookup', () => {
       {},
       true,
     ],
-  ])('is urgent for %s', (_, known, activity, isUrgent) => {
+  ])('is urgent only if something is pending: %s', (_, known, activity, isUrgent) => {
     expect(merge({}, known, activity).after.isUrgent).toBe(isUrgent);
   });
 
   test.each([
     [-1, -1],
     [365 * DAY_MS, 7 * DAY_MS],
-  ])('that is due stays due (%s)', (next, expected) => {
+  ])('stays due, and is never later than its interval (%s)', (next, expected) => {
     const { after } = merge({}, { nextRegistryAt: later(next), nextDnsAt: later(next) });
     expect(after.nextRegistryAt).toEqual(later(expected));
     expect(after.nextDnsAt).toEqual(later(Math.min(expected, DAY_MS)));

@@ -40,7 +40,7 @@ describe('new nameservers', () => {
     expect(await check(dns)).toEqual([{ host: 'ns1.new.example', ...SAME }]);
   });
 
-  test('with others are reported with the differences', async () => {
+  test('with other records are reported with the differences', async () => {
     const dns = await arrange();
     dns.world.serve(
       'cafe.rest',
@@ -57,7 +57,7 @@ describe('new nameservers', () => {
     });
   });
 
-  test('follow aliases outside of the name with the resolver', async () => {
+  test('have aliases outside the name followed with the resolver', async () => {
     const dns = await arrange();
     await serveName(dns, 'pages.example', ['@ A 198.51.100.7'], ['ns1.pages.example']);
     const lines = [...LINES.filter((line) => !line.startsWith('www')), 'www CNAME pages.example'];
@@ -81,7 +81,7 @@ describe('new nameservers', () => {
     expect(found?.uncomparedFacts).toHaveLength(8);
   });
 
-  test('without an address differ from those whose address can’t be seen', async () => {
+  test('without an address are told apart from those whose address lookup failed', async () => {
     const dns = await arrange();
     dns.faults.set({ kind: 'servfail', match: { name: 'ns3.new.example' } });
     expect(await check(dns, ['ns2.new.example', 'ns3.new.example'])).toMatchObject([
@@ -113,12 +113,12 @@ describe('the DS at the parent', () => {
     expect(await check(await signed([DNSKEY]))).toMatchObject([{ ds: 'match' }]);
   });
 
-  test('matches neither another key nor none', async () => {
+  test('is a mismatch with another key, and with no key', async () => {
     expect(await check(await signed(['@ DNSKEY 257 3 13 QUJDRA==']))).toMatchObject([{ ds: 'mismatch' }]);
     expect(await check(await signed([]))).toMatchObject([{ ds: 'mismatch' }]);
   });
 
-  test('isn’t called fine if nothing can be seen', async () => {
+  test('is unknown if its lookup or the lookup of the keys failed', async () => {
     const unseenDs = await signed([DNSKEY]);
     unseenDs.faults.set({ kind: 'servfail', match: { type: 'DS' } });
     expect(await check(unseenDs)).toMatchObject([{ ds: 'unknown' }]);

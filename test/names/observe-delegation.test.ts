@@ -25,12 +25,12 @@ async function arrange(
 ) {
   const dns = await startDns();
   await serveName(dns, 'cafe.rest', ['@ A 198.51.100.7']);
-  const asked: string[] = [];
+  const queried: string[] = [];
   const observe = createDelegationObserver(
     clientFor(dns, { timeoutMs: 200 }),
     {
       fetchRecord: async (domain) => {
-        asked.push(domain);
+        queried.push(domain);
         return record;
       },
       close: async () => undefined,
@@ -38,80 +38,80 @@ async function arrange(
     createLookupPlanner(3_600),
     () => NOW,
   );
-  return { dns, asked, look: () => observe('cafe.rest', hosts, never) };
+  return { dns, queried, lookUp: () => observe('cafe.rest', hosts, never) };
 }
 
 describe('the servers of a delegation', () => {
   test('that all answer for the name have no fault', async () => {
-    const { look } = await arrange();
-    expect(await look()).toEqual(NO_FAULTS);
+    const { lookUp } = await arrange();
+    expect(await lookUp()).toEqual(NO_FAULTS);
   });
 
   test('that do not know the name are lame', async () => {
-    const { dns, look } = await arrange();
+    const { dns, lookUp } = await arrange();
     dns.world.drop('cafe.rest', ['ns2.host.example']);
-    expect(await look()).toEqual({ ...NO_FAULTS, lame_nameservers: createFact(['ns2.host.example']) });
+    expect(await lookUp()).toEqual({ ...NO_FAULTS, lame_nameservers: createFact(['ns2.host.example']) });
   });
 
-  test('without a response are silent, which is not lame', async () => {
-    const { dns, look } = await arrange();
+  test('without a response are silent, not lame', async () => {
+    const { dns, lookUp } = await arrange();
     dns.faults.set({ kind: 'silence', match: { server: 'ns2.host.example' } });
-    expect(await look()).toMatchObject({
+    expect(await lookUp()).toMatchObject({
       lame_nameservers: { state: 'absent' },
       silent_nameservers: createFact(['ns2.host.example']),
     });
   });
 
   test('without an address are reported', async () => {
-    const { look } = await arrange(undefined, ['ns1.host.example', 'ns9.host.example']);
-    expect(await look()).toMatchObject({ addressless_nameservers: createFact(['ns9.host.example']) });
+    const { lookUp } = await arrange(undefined, ['ns1.host.example', 'ns9.host.example']);
+    expect(await lookUp()).toMatchObject({ addressless_nameservers: createFact(['ns9.host.example']) });
   });
 
   test('with keys that match no DS are reported', async () => {
-    const { dns, look } = await arrange();
+    const { dns, lookUp } = await arrange();
     dns.world.delegate('cafe.rest', HOSTS, [`1 13 2 ${'ab'.repeat(32)}`]);
-    expect(await look()).toMatchObject({ mismatched_ds: createFact(HOSTS) });
+    expect(await lookUp()).toMatchObject({ mismatched_ds: createFact(HOSTS) });
   });
 });
 
 describe('the domain of a nameserver', () => {
   test('that the registry doesn’t know can be registered, and is queried once', async () => {
     const hosts = ['ns1.gone.example', 'ns2.gone.example'];
-    const { asked, look } = await arrange({ kind: 'not_found', ...server }, hosts);
-    expect(await look()).toMatchObject({ registrable_domains: createFact(['gone.example']) });
-    await look();
-    expect(asked).toEqual(['gone.example']);
+    const { queried, lookUp } = await arrange({ kind: 'not_found', ...server }, hosts);
+    expect(await lookUp()).toMatchObject({ registrable_domains: createFact(['gone.example']) });
+    await lookUp();
+    expect(queried).toEqual(['gone.example']);
   });
 
   test('whose servers have addresses is taken, whatever its registry says', async () => {
-    const { look } = await arrange({ kind: 'not_found', ...server });
-    expect(await look()).toMatchObject({ registrable_domains: { state: 'absent' } });
+    const { lookUp } = await arrange({ kind: 'not_found', ...server });
+    expect(await lookUp()).toMatchObject({ registrable_domains: { state: 'absent' } });
   });
 
-  test('is also free if its servers can’t be queried', async () => {
-    const { dns, look } = await arrange({ kind: 'not_found', ...server }, ['ns9.gone.example']);
+  test('can be registered even if its servers can’t be queried', async () => {
+    const { dns, lookUp } = await arrange({ kind: 'not_found', ...server }, ['ns9.gone.example']);
     dns.faults.set({ kind: 'servfail', match: { name: 'ns9.gone.example' } });
-    expect(await look()).toMatchObject({ registrable_domains: createFact(['gone.example']) });
+    expect(await lookUp()).toMatchObject({ registrable_domains: createFact(['gone.example']) });
   });
 
-  test('with a delegation is not free: records are not complete everywhere', async () => {
-    const { dns, look } = await arrange({ kind: 'not_found', ...server }, ['ns9.host.example']);
+  test('with a delegation is taken, since not every registry publishes all records', async () => {
+    const { dns, lookUp } = await arrange({ kind: 'not_found', ...server }, ['ns9.host.example']);
     dns.world.serve('host.example', ['ns1.host.example'], ['@ A 198.51.100.1']);
     dns.world.delegate('host.example', ['ns1.host.example']);
-    expect(await look()).toMatchObject({ registrable_domains: { state: 'absent' } });
+    expect(await lookUp()).toMatchObject({ registrable_domains: { state: 'absent' } });
   });
 
   test('that expires within 30 days is reported', async () => {
-    const { look } = await arrange(endingOn('2026-12-10T00:00:00Z'));
-    expect(await look()).toMatchObject({ expiring_domains: createFact(['host.example']) });
+    const { lookUp } = await arrange(endingOn('2026-12-10T00:00:00Z'));
+    expect(await lookUp()).toMatchObject({ expiring_domains: createFact(['host.example']) });
   });
 
   test.each<[string, RdapAnswer]>([
     ['does not answer', { kind: 'unavailable', problem: { code: 'timeout' } }],
     ['publishes no records', { kind: 'unavailable', problem: { code: 'no_public_record' } }],
-  ])('at a registry that %s is unseen, and never free', async (_case, record) => {
-    const { look } = await arrange(record);
-    expect(await look()).toMatchObject({
+  ])('at a registry that %s is unseen, not free', async (_case, record) => {
+    const { lookUp } = await arrange(record);
+    expect(await lookUp()).toMatchObject({
       registrable_domains: createUnknownFact('registry_unavailable'),
       expiring_domains: createUnknownFact('registry_unavailable'),
     });

@@ -41,7 +41,7 @@ async function arrange(lines: readonly string[] = LINES) {
   return {
     dns,
     asked,
-    pass: (ms: number) => {
+    advance: (ms: number) => {
       now = new Date(now.getTime() + ms);
     },
     facts: async (name = 'cafe.rest') => (await observer.observe(name)).facts,
@@ -49,7 +49,7 @@ async function arrange(lines: readonly string[] = LINES) {
 }
 
 describe('a DNS lookup', () => {
-  test('returns all facts, in a normal form', async () => {
+  test('returns all facts, normalized', async () => {
     const { facts, asked } = await arrange();
     expect(await facts()).toEqual({
       parent_nameservers: createFact(['ns1.host.example', 'ns2.host.example']),
@@ -74,7 +74,7 @@ describe('a DNS lookup', () => {
     expect(asked, 'of the name and its www').toEqual([addresses, addresses]);
   });
 
-  test('keeps nothing that can’t be stored, and only the start of long values', async () => {
+  test('replaces control characters, and shortens long values so that they still differ', async () => {
     const { dns, facts } = await arrange();
     const long = (end: string) => [
       `@ TXT "v=spf1 ${'x'.repeat(200)}" "${'y'.repeat(240)}" "${'z'.repeat(200)}${end}"`,
@@ -91,7 +91,7 @@ describe('a DNS lookup', () => {
     expect((await facts()).spf).not.toEqual(spf);
   });
 
-  test('is the same for records in another order and case', async () => {
+  test('returns the same facts for records in another order and case', async () => {
     const { dns, facts } = await arrange();
     const before = await facts();
     const shuffled = LINES.toReversed().map((line) => line.replace('A.Mail.example', 'a.MAIL.Example'));
@@ -131,7 +131,7 @@ describe('a DNS lookup', () => {
     expect(await facts()).toMatchObject({ requested_ds: { state: 'unseen' } });
   });
 
-  test('returns the end of the signatures of a signed name', async () => {
+  test('returns when the signatures of a signed name expire', async () => {
     const { dns, facts } = await arrange();
     const begin = AT.getTime() / 1000 - 86_400;
     const sign = (type: string, days: number) =>
@@ -155,13 +155,13 @@ describe('a DNS lookup', () => {
     });
   });
 
-  test('of an undelegated name finds nothing, and says so', async () => {
+  test('of an undelegated name returns every fact as absent', async () => {
     const { facts } = await arrange();
     const found = await facts('nobody.rest');
     expect(Object.values(found).every((fact) => fact.state === 'absent')).toBe(true);
   });
 
-  test('failures are unseen, the rest is seen', async () => {
+  test('marks failed queries as unseen, and returns the rest', async () => {
     const { dns, facts } = await arrange();
     dns.faults.set({ kind: 'servfail', match: { type: 'MX' } });
     dns.faults.set({ kind: 'silence', match: { server: 'a.nic.rest' } });
@@ -177,7 +177,7 @@ describe('a DNS lookup', () => {
     });
   });
 
-  test('a zone missing from its nameservers is unseen, while the delegation exists', async () => {
+  test('marks a zone missing from its nameservers as unseen, and returns its delegation', async () => {
     const { dns, facts } = await arrange();
     dns.world.drop('cafe.rest', ['ns1.host.example', 'ns2.host.example']);
     expect(await facts()).toMatchObject({
@@ -187,28 +187,30 @@ describe('a DNS lookup', () => {
     });
   });
 
-  test('sends no unneeded query: one per fact, and one to the parent zone', async () => {
+  test('sends one query per fact, and one to the parent zone', async () => {
     const { dns, facts } = await arrange(['@ A 198.51.100.7']);
     dns.faults.set({ kind: 'no_dnssec' });
     await facts();
     dns.forgetQuestions();
     await facts();
-    const asked = dns.questions.map(({ server, name, type }) => `${server} ${name} ${type}`);
-    expect(asked.filter((question) => !question.startsWith('resolver'))).toEqual(['a.nic.rest cafe.rest NS']);
-    expect(new Set(asked).size, asked.join('\n')).toBe(asked.length);
-    expect(asked).toHaveLength(15);
+    const queries = dns.questions.map(({ server, name, type }) => `${server} ${name} ${type}`);
+    expect(queries.filter((question) => !question.startsWith('resolver'))).toEqual([
+      'a.nic.rest cafe.rest NS',
+    ]);
+    expect(new Set(queries).size, queries.join('\n')).toBe(queries.length);
+    expect(queries).toHaveLength(15);
   });
 
-  test('finds the parent zone once an hour', async () => {
-    const { dns, facts, pass } = await arrange();
+  test('looks up the parent zone once an hour', async () => {
+    const { dns, facts, advance } = await arrange();
     await serveName(dns, 'bar.rest', []);
-    const looksAtZone = () => dns.questions.filter(({ name }) => name === 'rest').length;
+    const countZoneQueries = () => dns.questions.filter(({ name }) => name === 'rest').length;
     await facts('cafe.rest');
     await facts('bar.rest');
-    expect(looksAtZone()).toBe(1);
-    pass(3_600_001);
+    expect(countZoneQueries()).toBe(1);
+    advance(3_600_001);
     await facts('cafe.rest');
-    expect(looksAtZone()).toBe(2);
+    expect(countZoneQueries()).toBe(2);
   });
 });
 
@@ -227,7 +229,7 @@ describe('a certificate', () => {
     });
   }
 
-  test('has its end date, trusted or not', async () => {
+  test('is read with its end date, trusted or not', async () => {
     const names: string[] = [];
     const options = { key: read('tls-test-key.pem'), cert: read('tls-test-cert.pem') };
     const server = createServer(options, (socket) => {
@@ -245,7 +247,7 @@ describe('a certificate', () => {
     );
   });
 
-  async function seenAt(name: string, options: TlsOptions) {
+  async function readFrom(name: string, options: TlsOptions) {
     const server = createServer(options, (socket) => socket.on('error', () => socket.destroy()));
     const port = await listen(server);
     return readCertificate(name, ['127.0.0.1'], { mayConnect: () => true, port });
@@ -269,11 +271,11 @@ describe('a certificate', () => {
     ],
   ])('%s is read', async (_case, file, name, value) => {
     const options = { key: read('tls-test-key.pem'), cert: read(`tls-test-${file}.pem`) };
-    expect(await seenAt(name, options)).toEqual(createFact(value));
+    expect(await readFrom(name, options)).toEqual(createFact(value));
   });
 
   test('is unseen if the server offers none', async () => {
-    expect(await seenAt('cafe.rest', {})).toEqual({ state: 'unseen', reason: 'no_tls' });
+    expect(await readFrom('cafe.rest', {})).toEqual({ state: 'unseen', reason: 'no_tls' });
   });
 
   test('is unseen without TLS, and without a response', async () => {
@@ -308,22 +310,22 @@ describe('a certificate', () => {
   });
 });
 
-describe('allowed connections', () => {
+describe('reachability', () => {
   test.each(['127.0.0.1', '10.1.2.3', '169.254.169.254', '::1', 'fd00::1', '::ffff:10.0.0.1', '0.0.0.0'])(
-    '%s may not',
+    'excludes %s',
     (address) => {
       expect(createAddressFilter(false)(address)).toBe(false);
     },
   );
 
-  test('include public addresses, and the machine itself only if configured', () => {
+  test('includes public addresses, and the machine itself only if configured', () => {
     expect(createAddressFilter(false)('198.41.0.4')).toBe(true);
     expect(createAddressFilter(false)('2606:4700::1111')).toBe(true);
     expect(createAddressFilter(true)('127.0.0.10')).toBe(true);
     expect(createAddressFilter(true)('10.1.2.3')).toBe(false);
   });
 
-  test('a sandbox is recognized by a resolver on the loopback at its own port', () => {
+  test('recognizes a sandbox by a resolver on the loopback with its own port', () => {
     expect(isSandbox([{ address: '127.0.0.1', port: 5353 }])).toBe(true);
     expect(isSandbox([{ address: '127.0.0.53', port: 53 }])).toBe(false);
     expect(isSandbox([{ address: '10.0.0.1', port: 5353 }])).toBe(false);

@@ -61,11 +61,10 @@ async function watch(...names: readonly string[]): Promise<void> {
   for (const name of names) await list.add(createWatchedDomain(name, 'U0ALICE', now()));
 }
 
-/** A lookup without a change. */
-const kept = (after: NameRecord) => ({ after, observations: [], incident: undefined });
+const unchanged = (after: NameRecord) => ({ after, observations: [], incident: undefined });
 
 describe('the names to look up', () => {
-  test('are those of the watch list, and no others', async () => {
+  test('are those on the watch list', async () => {
     await watch('cafe.rest', 'bar.rest');
     expect(await store.find('cafe.rest')).toMatchObject({ name: 'cafe.rest', history: {}, knownChanges: [] });
     await db.run(removeDomain('bar.rest'));
@@ -73,7 +72,7 @@ describe('the names to look up', () => {
     expect(await store.claimDue(now(), LEASE_MS, 10)).toEqual(['cafe.rest']);
   });
 
-  test('go to one process at a time, until its claim has ended', async () => {
+  test('are claimed by one process until its claim expires', async () => {
     await watch('cafe.rest', 'bar.rest', 'deli.rest');
     const claims = await Promise.all([1, 2, 3].map(() => store.claimDue(now(), LEASE_MS, 1)));
     expect(claims.flat().sort()).toEqual(['bar.rest', 'cafe.rest', 'deli.rest']);
@@ -82,7 +81,7 @@ describe('the names to look up', () => {
     expect(await store.claimDue(now(), LEASE_MS, 10)).toHaveLength(3);
   });
 
-  test('are looked up in time after the database’s clock was set back', async () => {
+  test('are looked up on time after the database clock goes back', async () => {
     await watch('cafe.rest');
     await store.claimDue(now(), LEASE_MS, 1);
     await db.prisma.domain.updateMany({ data: { leaseUntil: new Date(Date.now() + 6 * HOUR_MS) } });
@@ -96,22 +95,22 @@ describe('the names to look up', () => {
     expect(await store.claimDue(now(), LEASE_MS, 1)).toEqual(['deli.rest']);
   });
 
-  test('a lookup saved meanwhile is not overwritten', async () => {
+  test('keep a lookup that was saved meanwhile', async () => {
     await watch('cafe.rest');
     const known = await store.find('cafe.rest');
-    if (known === undefined) throw new Error('it is not there');
-    expect(await store.save(known, kept({ ...known, isUrgent: false }))).toBe(true);
-    expect(await store.save(known, kept({ ...known, isUrgent: true }))).toBe(false);
+    if (known === undefined) throw new Error('missing name');
+    expect(await store.save(known, unchanged({ ...known, isUrgent: false }))).toBe(true);
+    expect(await store.save(known, unchanged({ ...known, isUrgent: true }))).toBe(false);
     expect(await store.find('cafe.rest')).toMatchObject({ isUrgent: false, version: 1 });
   });
 
   test('that depend on another one are found by their records', async () => {
     await watch('cafe.rest', 'bar.rest', 'deli.rest');
     const bar = await store.find('bar.rest');
-    if (bar === undefined) throw new Error('it is not there');
+    if (bar === undefined) throw new Error('missing name');
     const seenNow = { value: ['10 mail.cafe.rest'], firstSeen: now(), lastSeen: now() };
     const mx = { current: seenNow, candidate: undefined, past: [], unseen: undefined };
-    await store.save(bar, kept({ ...bar, history: { mx } }));
+    await store.save(bar, unchanged({ ...bar, history: { mx } }));
     expect(await store.findMentions('cafe.rest')).toMatchObject([
       { name: 'bar.rest', mailServers: ['mail.cafe.rest'] },
     ]);
@@ -125,9 +124,9 @@ test('a new expiry clears decisions about the old one, so that the owner is aske
     data: { ...decided, expiresAt: now(), expirySource: 'rdap', ownerId: 'U0BOB' },
   });
   const known = await store.find('cafe.rest');
-  if (known === undefined) throw new Error('it is not there');
+  if (known === undefined) throw new Error('missing name');
   const at = new Date(now().getTime() + 365 * DAY_MS);
-  await store.save(known, kept({ ...known, expiry: { at, source: 'rdap' } }));
+  await store.save(known, unchanged({ ...known, expiry: { at, source: 'rdap' } }));
   expect(await db.prisma.domain.findFirst()).toMatchObject({
     snoozedUntil: null,
     snoozedBy: null,
@@ -143,10 +142,10 @@ test('a new expiry clears decisions about the old one, so that the owner is aske
 test('characters that PostgreSQL can’t store are replaced in stored facts', async () => {
   await watch('cafe.rest');
   const known = await store.find('cafe.rest');
-  if (known === undefined) throw new Error('it is not there');
+  if (known === undefined) throw new Error('missing name');
   const seen = { registrar: ['name:A\0B\ud800'] };
   expect(
-    await store.save(known, { ...kept(known), observations: [{ origin: 'registry', at: now(), seen }] }),
+    await store.save(known, { ...unchanged(known), observations: [{ origin: 'registry', at: now(), seen }] }),
   ).toBe(true);
   expect((await store.listRegistrySightings('cafe.rest'))[0]?.seen).toEqual({
     registrar: ['name:A\ufffdB\ufffd'],
@@ -154,20 +153,20 @@ test('characters that PostgreSQL can’t store are replaced in stored facts', as
 });
 
 test.each(['UPDATE observations SET origin = name', 'DELETE FROM observations', 'TRUNCATE observations'])(
-  'stored facts never change: %s',
+  'observations can only be added: %s',
   async (statement) => {
     await watch('cafe.rest');
     const known = await store.find('cafe.rest');
-    if (known === undefined) throw new Error('it is not there');
+    if (known === undefined) throw new Error('missing name');
     const seen = { origin: 'registry', at: now(), seen: { registrar: ['name:Ours'] } } as const;
-    await store.save(known, { ...kept(known), observations: [seen] });
+    await store.save(known, { ...unchanged(known), observations: [seen] });
     await expect(db.prisma.$executeRawUnsafe(statement)).rejects.toThrow('observations are only added');
     expect(await store.listRegistrySightings('cafe.rest')).toContainEqual({ at: now(), seen: seen.seen });
   },
 );
 
 describe('redirects that orders have set', () => {
-  /** An ended redirect order, requested this many minutes after the first. */
+  /** Saves a succeeded redirect order, requested this many minutes after the start. */
   async function redirect(minutes: number, source: string, target: string, changes: Partial<Order> = {}) {
     const createdAt = new Date(START + minutes * 60_000);
     const id = `redirect-${minutes}`;
@@ -175,10 +174,10 @@ describe('redirects that orders have set', () => {
     const order = newOrder([source], { ...about, input: { source, target }, ...changes });
     expect(await createOrderStore(db, BOT_SIGNER).create({ order, log: [] })).toBeUndefined();
   }
-  const leadingTo = async (name: string) =>
+  const findSources = async (name: string) =>
     findDependents(name, await store.findMentions(name)).redirects.names;
 
-  test('depend on the target of the latest live order of each source', async () => {
+  test('lead to the target of the latest live order of each source', async () => {
     const demo = { account: { ...newOrder([]).account, context: 1 } };
     await redirect(0, 'www.bar.rest', 'https://cafe.rest/menu');
     await redirect(1, 'deli.rest/old', 'cafe.rest');
@@ -191,8 +190,8 @@ describe('redirects that orders have set', () => {
     await redirect(8, 'safe.rest', 'https://elsewhere.example', demo);
     await redirect(9, 'other.rest', 'https://notcafe.rest/cafe.rest');
     await redirect(10, 'accent.rest', 'https://Café.rest.');
-    expect(await leadingTo('cafe.rest')).toEqual(['deli.rest', 'pub.rest', 'safe.rest', 'www.bar.rest']);
-    expect(await leadingTo('xn--caf-dma.rest')).toEqual(['accent.rest']);
+    expect(await findSources('cafe.rest')).toEqual(['deli.rest', 'pub.rest', 'safe.rest', 'www.bar.rest']);
+    expect(await findSources('xn--caf-dma.rest')).toEqual(['accent.rest']);
     await redirect(11, 'pub.rest', 'https://cafe.rest', { isPrivate: true });
     await redirect(12, 'secret.rest', 'https://cafe.rest', { isPrivate: true });
     const { redirects } = findDependents('cafe.rest', await store.findMentions('cafe.rest'));
@@ -202,7 +201,7 @@ describe('redirects that orders have set', () => {
 });
 
 describe('WHOIS', () => {
-  test('has one query a day if a zone has no RDAP server, and its registrar opens no incident', async () => {
+  test('is queried once a day if the zone has no RDAP, and its registrar opens no incident', async () => {
     let registrar = 'Example Registrar';
     const server = await startWhois(
       () => `Domain Name: cafe.hk\nRegistrar: ${registrar}\nExpiry Date: 03-04-2027\n`,
@@ -280,7 +279,7 @@ async function arrange(
   });
   const known = async () => {
     const found = await store.find(NAME);
-    if (found === undefined) throw new Error('nothing is known of it');
+    if (found === undefined) throw new Error('missing record');
     return found;
   };
   return {
@@ -289,7 +288,7 @@ async function arrange(
     scene,
     deps,
     known,
-    look: () => lookUpName(deps, NAME, never),
+    lookUp: () => lookUpName(deps, NAME, never),
     hoursTo: (at: Date) => (at.getTime() - nowMs) / HOUR_MS,
     rdapRequests: () => service.requestsFor({ task: 'rdap.domain' }).length,
     async close() {
@@ -299,10 +298,10 @@ async function arrange(
   };
 }
 
-describe('a look', () => {
-  test('saves the facts of the registry and the DNS, and schedules the next one', async () => {
+describe('a lookup', () => {
+  test('saves the registry and DNS facts, and schedules the next lookup', async () => {
     const t = await arrange();
-    await t.look();
+    await t.lookUp();
     const { history, nextDnsAt, nextRegistryAt, isUrgent } = await t.known();
     expect(history.mx?.current?.value).toEqual(['10 mail.host.example']);
     expect(history.registrar?.current?.value).toEqual(['iana:9998', 'name:Sandbox Registrar Ltd']);
@@ -312,7 +311,7 @@ describe('a look', () => {
     await t.close();
   });
 
-  test('requested by a person during another one follows it', async () => {
+  test('requested by a person during another lookup follows it', async () => {
     const t = await arrange();
     const observer = {
       ...t.deps.observer,
@@ -327,12 +326,12 @@ describe('a look', () => {
     const { nextDnsAt, nextRegistryAt } = await t.known();
     expect([nextDnsAt, nextRegistryAt].map(t.hoursTo)).toEqual([0, 0]);
     expect(await store.claimDue(now(), LEASE_MS, 1)).toEqual([NAME]);
-    await t.look();
+    await t.lookUp();
     expect(t.hoursTo((await t.known()).nextRegistryAt)).toBe(7 * 24);
     await t.close();
   });
 
-  test('checks a transfer again that a person confirms during one', async () => {
+  test('is repeated if a person confirms a transfer during it', async () => {
     const t = await arrange();
     const rdap = {
       async fetchRecord(...given: Parameters<typeof t.deps.rdap.fetchRecord>) {
@@ -347,31 +346,31 @@ describe('a look', () => {
     await t.close();
   });
 
-  test('reports a new fault in the delegation, even if a part of it can never be seen', async () => {
+  test('reports a new delegation fault, even if other parts are never seen', async () => {
     const t = await arrange();
-    const looksAt = (facts: Facts) =>
+    const lookUpWith = (facts: Facts) =>
       lookUpName(namesContextWith({ ...t.deps, observeDelegation: async () => facts }), NAME, never);
     const neverSeen = {
       registrable_domains: createUnknownFact('registry_unavailable'),
       mismatched_ds: createUnknownFact('not_published'),
     };
-    await looksAt({ ...NO_FAULTS, ...neverSeen });
+    await lookUpWith({ ...NO_FAULTS, ...neverSeen });
     const before = now();
     nowMs += DAY_MS;
     const hosts = createFact(['ns1.host.example']);
-    await looksAt({ ...NO_FAULTS, ...neverSeen, silent_nameservers: hosts });
+    await lookUpWith({ ...NO_FAULTS, ...neverSeen, silent_nameservers: hosts });
     nowMs += DAY_MS;
-    await looksAt({ ...NO_FAULTS, ...neverSeen, silent_nameservers: hosts });
-    expect(await store.listNewFaults(before, new Date(START + DAY_MS)), 'one look').toEqual([]);
+    await lookUpWith({ ...NO_FAULTS, ...neverSeen, silent_nameservers: hosts });
+    expect(await store.listNewFaults(before, new Date(START + DAY_MS)), 'after one lookup').toEqual([]);
     expect(await store.listNewFaults(new Date(START + DAY_MS), now())).toEqual([
       { name: NAME, faults: ['lame'] },
     ]);
     await t.close();
   });
 
-  test('at the parent zone confirms a change as soon as the first time, however often it was reverted', async () => {
+  test('at the parent zone confirms a change at the second sighting, even after reversals', async () => {
     const t = await arrange({ isGuarded: true });
-    await t.look();
+    await t.lookUp();
     const sight = async (...hosts: readonly string[]) => {
       nowMs += 60_000;
       const facts = { parent_nameservers: createFact(hosts), ds: createFact([]) };
@@ -385,42 +384,42 @@ describe('a look', () => {
     await t.close();
   });
 
-  test('queries nobody before it is due', async () => {
+  test('sends no query before it is due', async () => {
     const t = await arrange();
-    await t.look();
+    await t.lookUp();
     const [questions, requests] = [t.dns.questions.length, t.rdapRequests()];
     nowMs += 2 * HOUR_MS;
-    await t.look();
+    await t.lookUp();
     expect([t.dns.questions.length, t.rdapRequests()]).toEqual([questions, requests]);
     nowMs += DAY_MS;
-    await t.look();
+    await t.lookUp();
     expect(t.dns.questions.length).toBeGreaterThan(questions);
-    expect(t.rdapRequests(), 'the registry is asked weekly').toBe(requests);
+    expect(t.rdapRequests(), 'the registry is queried weekly').toBe(requests);
     await t.close();
   });
 
-  test('waits for the registry’s budget, and then has its slot', async () => {
+  test('waits for the registry’s budget, and then uses its slot', async () => {
     const t = await arrange();
     // Urgent and routine lookups get half a lookup a second each.
     for (let others = 0; others < 16; others += 1) t.deps.planner.reserve('rest', false, now());
-    await t.look();
+    await t.lookUp();
     expect(t.rdapRequests()).toBe(0);
     const waiting = await t.known();
     expect(waiting).toMatchObject({ isRegistryReserved: true, nextRegistryAt: new Date(START + 2_000) });
     for (let others = 0; others < 100; others += 1) t.deps.planner.reserve('rest', false, now());
     nowMs += 2_000;
-    await t.look();
+    await t.lookUp();
     expect(t.rdapRequests()).toBe(1);
     expect(await t.known()).toMatchObject({ isRegistryReserved: false });
     await t.close();
   });
 
-  test('a registry that doesn’t respond is queried again after an hour, and nothing counts as gone', async () => {
+  test('without a registry response is retried after an hour, and keeps the known facts', async () => {
     const t = await arrange();
-    await t.look();
+    await t.lookUp();
     nowMs += 8 * DAY_MS;
     t.service.faults.set({ kind: 'status_500', match: { task: 'rdap.domain' } });
-    await t.look();
+    await t.lookUp();
     const { history, nextRegistryAt } = await t.known();
     expect(history.registration).toMatchObject({
       current: { value: ['registered'] },
@@ -430,17 +429,17 @@ describe('a look', () => {
     await t.close();
   });
 
-  test('a change is saved after two lookups, with the former value and whether an order explains it', async () => {
+  test('saves a change at its second sighting, with the former value and the explaining order', async () => {
     const t = await arrange();
-    await t.look();
+    await t.lookUp();
     theft(t.scene)[0]?.run();
     nowMs += 8 * DAY_MS;
-    await t.look();
+    await t.lookUp();
     const suspected = await t.known();
     expect(suspected.knownChanges).toEqual([]);
-    expect(t.hoursTo(suspected.nextRegistryAt), 'its second lookup is soon').toBe(0.5);
+    expect(t.hoursTo(suspected.nextRegistryAt), 'the second lookup comes soon').toBe(0.5);
     nowMs += HOUR_MS;
-    await t.look();
+    await t.lookUp();
     const { knownChanges, history } = await t.known();
     expect(knownChanges.map(({ kind, orderId }) => [kind, orderId])).toEqual([
       ['lock', undefined],

@@ -22,23 +22,22 @@ const record = registrationUntil(hours(200 * 24), {
 
 type ProofInput = LostAnswer & { readonly record: Registration };
 
-/** The proof; undefined if there is none. */
-function proofOf({ record: shown, ...lost }: ProofInput) {
+function findProof({ record: shown, ...lost }: ProofInput) {
   const evidence = findProofOrHint(lost, lookThatShows('cafe.rest', SENT, shown));
   return evidence.kind === 'done' ? evidence.seen.code : undefined;
 }
 
-/** A lookup some hours after the request. */
-function lookedAt(atHours: number, facts: Facts, history: NameHistory = {}): NameHistory {
+/** The history after a lookup, this many hours after the request. */
+function historyAt(atHours: number, facts: Facts, history: NameHistory = {}): NameHistory {
   return mergeObservation(history, { name: 'cafe.rest', at: hours(atHours), facts }).history;
 }
 
-const before = lookedAt(-20, {
+const before = historyAt(-20, {
   registry_nameservers: createFact(OLD),
   registrar: createFact(['name:Ours Ltd']),
   statuses: createFact(['active']),
 });
-const deletedBefore = lookedAt(-20, {
+const deletedBefore = historyAt(-20, {
   registrar: createFact(['name:Ours Ltd']),
   statuses: createFact(['redemption period']),
 });
@@ -59,32 +58,32 @@ const other = (changes: Partial<NameOrder> = {}): NameOrder => ({
 describe('nameservers', () => {
   const done = { ...record, nameServers: [...NEW].reverse() };
 
-  test('that match the request, and differed before, are proved', () => {
-    expect(proofOf(input('nameservers', { record: done }))).toBe('nameservers_set');
-    const confirmed = lookedAt(
+  test('are proved if they match the request and differed before', () => {
+    expect(findProof(input('nameservers', { record: done }))).toBe('nameservers_set');
+    const confirmed = historyAt(
       4,
       { registry_nameservers: createFact(NEW) },
-      lookedAt(2, { registry_nameservers: createFact(NEW) }, before),
+      historyAt(2, { registry_nameservers: createFact(NEW) }, before),
     );
-    expect(proofOf(input('nameservers', { record: done, history: confirmed }))).toBe('nameservers_set');
+    expect(findProof(input('nameservers', { record: done, history: confirmed }))).toBe('nameservers_set');
   });
 
   test.each<[string, Partial<ProofInput>]>([
     ['over plain http', { record: { ...done, usedHttps: false } }],
     ['with one missing', { record: { ...done, nameServers: NEW.slice(1) } }],
-    ['when nobody looked before', { record: done, history: {} }],
-    ['when the previous lookup was weeks ago', { record: done, sentAt: hours(12 * 24) }],
+    ['without an earlier lookup', { record: done, history: {} }],
+    ['with an earlier lookup weeks ago', { record: done, sentAt: hours(12 * 24) }],
     [
-      'when they were those before',
-      { record: done, history: lookedAt(-20, { registry_nameservers: createFact(NEW) }) },
+      'that were already set',
+      { record: done, history: historyAt(-20, { registry_nameservers: createFact(NEW) }) },
     ],
-    ['when another order was sent since the previous lookup', { record: done, orders: [other()] }],
-  ])('%s prove nothing', (_what, changes) => {
-    expect(proofOf(input('nameservers', changes))).toBeUndefined();
+    ['with another order since the previous lookup', { record: done, orders: [other()] }],
+  ])('%s are not proved', (_what, changes) => {
+    expect(findProof(input('nameservers', changes))).toBeUndefined();
   });
 
-  test('another order that the service refused is no other cause', () => {
-    expect(proofOf(input('nameservers', { record: done, orders: [other({ state: 'refused' })] }))).toBe(
+  test('are proved despite another order that the service refused', () => {
+    expect(findProof(input('nameservers', { record: done, orders: [other({ state: 'refused' })] }))).toBe(
       'nameservers_set',
     );
   });
@@ -93,51 +92,51 @@ describe('nameservers', () => {
 describe('a transfer', () => {
   const moved = { ...record, registrar: 'New Ltd', transferredAt: hours(30), nameServers: NEW };
 
-  test('to another registrar since then, with the requested nameservers, is proved', () => {
-    expect(proofOf(input('transfer', { record: moved }))).toBe('transferred');
+  test('to another registrar after the request, with the requested nameservers, is proved', () => {
+    expect(findProof(input('transfer', { record: moved }))).toBe('transferred');
   });
 
   test.each<[string, Registration]>([
     ['with other nameservers', { ...moved, nameServers: OLD }],
-    ['before it was sent', { ...moved, transferredAt: hours(-30) }],
+    ['before the request', { ...moved, transferredAt: hours(-30) }],
     ['without a date', { ...record, registrar: 'New Ltd', nameServers: NEW }],
-    ['with the registrar as before', { ...moved, registrar: 'OURS LTD.' }],
-  ])('%s proves nothing', (_what, shown) => {
-    expect(proofOf(input('transfer', { record: shown }))).toBeUndefined();
+    ['with the same registrar', { ...moved, registrar: 'OURS LTD.' }],
+  ])('%s is not proved', (_what, shown) => {
+    expect(findProof(input('transfer', { record: shown }))).toBeUndefined();
   });
 });
 
 describe('a deletion', () => {
   const gone = { ...record, statuses: ['redemption period'], deletedAt: hours(0.01) };
 
-  test('of that hour, long before the name’s expiry, is proved', () => {
-    expect(proofOf(input('delete', { record: gone }))).toBe('deleted');
+  test('within the hour, long before expiry, is proved', () => {
+    expect(findProof(input('delete', { record: gone }))).toBe('deleted');
   });
 
   test.each<[string, Partial<ProofInput>]>([
-    ['of a later day', { record: { ...gone, deletedAt: hours(30) } }],
-    ['at the end of the name', { record: { ...gone, expiresAt: hours(-1) } }],
-    ['that was there before', { record: gone, history: deletedBefore }],
-  ])('%s proves nothing', (_what, changes) => {
-    expect(proofOf(input('delete', changes))).toBeUndefined();
+    ['on a later day', { record: { ...gone, deletedAt: hours(30) } }],
+    ['after expiry', { record: { ...gone, expiresAt: hours(-1) } }],
+    ['that was already there', { record: gone, history: deletedBefore }],
+  ])('%s is not proved', (_what, changes) => {
+    expect(findProof(input('delete', changes))).toBeUndefined();
   });
 });
 
 describe('a restore', () => {
   test('of a deleted name with the same registration is proved', () => {
-    expect(proofOf(input('restore', { history: deletedBefore }))).toBe('restored');
+    expect(findProof(input('restore', { history: deletedBefore }))).toBe('restored');
   });
 
   test.each<[string, Partial<ProofInput>]>([
-    ['of what was not deleted', {}],
+    ['of a name that was not deleted', {}],
     [
-      'of what is deleted still',
+      'of a name that is still deleted',
       { history: deletedBefore, record: { ...record, statuses: ['redemption period'] } },
     ],
     ['of a new registration', { history: deletedBefore, record: { ...record, registeredAt: hours(1) } }],
     ['at another registrar', { history: deletedBefore, record: { ...record, registrar: 'New Ltd' } }],
-  ])('%s proves nothing', (_what, changes) => {
-    expect(proofOf(input('restore', changes))).toBeUndefined();
+  ])('%s is not proved', (_what, changes) => {
+    expect(findProof(input('restore', changes))).toBeUndefined();
   });
 });
 
@@ -199,20 +198,20 @@ test.each<[what: string, hours: number, inside: number, at: (when: Date) => Proo
     -1,
     (registeredAt) => input('create', { record: { ...set, registeredAt } }),
   ],
-])('%s proves, to the millisecond', (_what, limit, inside, at) => {
+])('a proof’s limit around the request is exact: %s', (_what, limit, inside, at) => {
   const proofs = [limit, limit + inside * MS, limit - inside * MS].map(
-    (each) => proofOf(at(hours(each))) !== undefined,
+    (each) => findProof(at(hours(each))) !== undefined,
   );
   expect(proofs).toEqual([true, true, false]);
 });
 
 test('a transfer without requested nameservers isn’t proved', () => {
   const order = { id: 'o1', task: 'transfer', input: { name: 'cafe.rest', nameServers: [] } } as const;
-  expect(proofOf(input('transfer', { order, record: { ...moved, nameServers: [] } }))).toBeUndefined();
+  expect(findProof(input('transfer', { order, record: { ...moved, nameServers: [] } }))).toBeUndefined();
 });
 
-test('a task that no lookup can show isn’t proved', () => {
-  expect(proofOf(input('owner-change'))).toBeUndefined();
+test('a task without a public trace isn’t proved', () => {
+  expect(findProof(input('owner-change'))).toBeUndefined();
 });
 
 describe('a renewal', () => {
@@ -239,8 +238,8 @@ describe('a renewal', () => {
   };
 
   test.each<[string, Partial<ProofInput>, string]>([
-    ['by its period', {}, 'renewed'],
-    ['known only since it was sent', { sightings: [{ ...last, at: SENT }] }, 'expiry_seen'],
+    ['by the requested period', {}, 'renewed'],
+    ['with a date first seen at the request', { sightings: [{ ...last, at: SENT }] }, 'expiry_seen'],
     [
       'whose date was missing at the last sighting',
       { sightings: [{ at: hours(-1), seen: { expires_at: [] } }, last] },
@@ -249,17 +248,17 @@ describe('a renewal', () => {
     ['first seen at its expiry', { now: expiring }, 'expiry_passed'],
     ['first seen just before its expiry', { now: new Date(expiring.getTime() - 1) }, 'renewed'],
     [
-      'seen in time, and without a date since',
+      'seen before expiry, and without a date since',
       { now: expiring, sightings: [{ at: hours(2), seen: { expires_at: [] } }, sighting(1, nextYear), last] },
       'renewed',
     ],
     [
-      'with a transfer after it was sent',
+      'with a transfer after the request',
       { record: { ...record, expiresAt: nextYear, transferredAt: hours(MS) } },
       'transfer',
     ],
     [
-      'with a transfer before',
+      'with a transfer at the request',
       { record: { ...record, expiresAt: nextYear, transferredAt: SENT } },
       'renewed',
     ],
@@ -268,7 +267,7 @@ describe('a renewal', () => {
   });
 });
 
-test('a transfer’s hint has its date if it isn’t from before', () => {
+test('a transfer’s hint has the transfer date, unless it is before the request', () => {
   const hintOf = (transferredAt: Date) => {
     const { record: shown, ...lost } = input('transfer', { record: { ...record, transferredAt } });
     return findProofOrHint(lost, lookThatShows('cafe.rest', SENT, shown));
@@ -286,15 +285,15 @@ test.each([
 });
 
 test.each([
-  ['a value first seen at the request', lookedAt(0, { registry_nameservers: createFact(OLD) }), undefined],
+  ['a value first seen at the request', historyAt(0, { registry_nameservers: createFact(OLD) }), undefined],
   [
     'a value seen before and since',
-    lookedAt(1, { registry_nameservers: createFact(OLD) }, before),
+    historyAt(1, { registry_nameservers: createFact(OLD) }, before),
     'nameservers_set',
   ],
-])('%s counts as the former value only if it was there before', (_, history, expected) => {
+])('only a value seen before the request counts as the former value: %s', (_, history, expected) => {
   expect(
-    proofOf(
+    findProof(
       input('nameservers', { record: set, history, orders: [other({ sentAt: hours(0.5), id: 'o1' })] }),
     ),
   ).toBe(expected);

@@ -14,15 +14,14 @@ import { namesContextWith, recordWith } from '../support/names-context.ts';
 
 const ORDER = newOrder(['cafe.rest'], { task: 'authcode' });
 const LOCKED = { statuses: createFact(['client transfer prohibited']) };
-/** Everything was looked up, and nothing is there. */
+/** Everything was looked up, and there are no records. */
 const NOTHING: Facts = { ...Object.fromEntries(DNS_FACTS.map((fact) => [fact, ABSENT])), ...LOCKED };
 const MAIL: Facts = { ...NOTHING, mx: createFact(['10 mail.cafe.rest']) };
 const BOTH: Facts = { ...MAIL, a: createFact(['198.51.100.7']) };
 
-/** Impacts with the lookups of the test. */
 function impactsWith(watched?: NameHistory) {
-  const kept = new Map<string, OrderImpact>();
-  const state = { now: Date.now(), facts: NOTHING, looks: 0, until: Promise.resolve() };
+  const saved = new Map<string, OrderImpact>();
+  const state = { now: Date.now(), facts: NOTHING, lookups: 0, until: Promise.resolve() };
   const now = () => new Date(state.now);
   // An auth code changes no nameservers, so none are queried.
   const dns = createDnsClient({ servers: [], mayConnect: () => false });
@@ -34,7 +33,7 @@ function impactsWith(watched?: NameHistory) {
         find: async (name) => watched && recordWith(name, watched, now()),
       },
       impacts: {
-        findImpact: async (orderId) => kept.get(orderId),
+        findImpact: async (orderId) => saved.get(orderId),
         saveImpact: async (orderId, latest, source) => {
           const before = {
             atRequest: latest,
@@ -42,11 +41,11 @@ function impactsWith(watched?: NameHistory) {
             warningNotifiedAt: undefined,
             warnedFindings: [],
           };
-          kept.set(orderId, { ...before, ...kept.get(orderId), latest, isThorough: source !== 'request' });
+          saved.set(orderId, { ...before, ...saved.get(orderId), latest, isThorough: source !== 'request' });
         },
         saveWarning: async (orderId, latest) => {
-          const { atRequest = latest, warnedFindings = [] } = kept.get(orderId) ?? {};
-          kept.set(orderId, {
+          const { atRequest = latest, warnedFindings = [] } = saved.get(orderId) ?? {};
+          saved.set(orderId, {
             atRequest,
             latest,
             lastWarning: latest,
@@ -56,9 +55,9 @@ function impactsWith(watched?: NameHistory) {
           });
         },
         recordWarningNotified: async (orderId, at) => {
-          const before = kept.get(orderId);
+          const before = saved.get(orderId);
           if (before !== undefined)
-            kept.set(orderId, { ...before, warningNotifiedAt: before.warningNotifiedAt ?? at });
+            saved.set(orderId, { ...before, warningNotifiedAt: before.warningNotifiedAt ?? at });
         },
         saveNameServers: async () => undefined,
         findNameServers: async () => undefined,
@@ -66,7 +65,7 @@ function impactsWith(watched?: NameHistory) {
       dns,
       quickDns: dns,
       lookUpNow: async (name) => {
-        state.looks += 1;
+        state.lookups += 1;
         const at = now();
         await state.until;
         return { name, at, facts: state.facts };
@@ -82,100 +81,94 @@ function impactsWith(watched?: NameHistory) {
     while ((await impacts.loadForCard(ORDER)) === 'unseen')
       await new Promise((resolve) => setImmediate(resolve));
   };
-  /** A click after which the person was notified of the result. */
-  const press = async () => {
+  /** Clicks Approve, and notifies the person of the result. */
+  const approve = async () => {
     const found = await impacts.assessAtApproval(ORDER, now());
     if (found === 'changed') await impacts.recordNotified(ORDER.id);
     return found;
   };
-  return { impacts, state, kept, showCard, press, now };
+  return { impacts, state, saved, showCard, approve, now };
 }
 
 describe('an approval', () => {
   test.each([
-    ['something that has appeared', MAIL, BOTH, 'changed', 'known'],
-    ['something that is gone', BOTH, MAIL, 'known', 'known'],
-    ['nothing new', MAIL, MAIL, 'known', 'known'],
-    ['what cannot be seen any more', MAIL, {}, 'changed', 'unknown'],
-    [
-      'what is only worth a note',
-      NOTHING,
-      { ...NOTHING, statuses: createFact(['active']) },
-      'known',
-      'known',
-    ],
+    ['a new finding', MAIL, BOTH, 'changed', 'known'],
+    ['a finding that is gone', BOTH, MAIL, 'known', 'known'],
+    ['no change', MAIL, MAIL, 'known', 'known'],
+    ['facts that are no longer visible', MAIL, {}, 'changed', 'unknown'],
+    ['a new note', NOTHING, { ...NOTHING, statuses: createFact(['active']) }, 'known', 'known'],
   ])('finds %s', async (_what, before, after, first, second) => {
-    const { state, showCard, press } = impactsWith();
+    const { state, showCard, approve } = impactsWith();
     state.facts = before;
     await showCard();
     state.facts = after;
     state.now += 15 * 60_000;
-    expect(await press()).toBe(first);
-    expect(await press(), 'at the second try').toBe(second);
+    expect(await approve()).toBe(first);
+    expect(await approve(), 'at the second click').toBe(second);
   });
 
-  test('counts after each finding was shown once, although a different lookup fails each time', async () => {
-    const { state, showCard, press } = impactsWith();
+  test('counts after each finding was shown once, even if a different lookup fails each time', async () => {
+    const { state, showCard, approve } = impactsWith();
     state.facts = BOTH;
     await showCard();
     const results: string[] = [];
     for (const failing of ['a', 'mx', 'www_a', 'aaaa', 'mx', 'www_aaaa', 'a', 'mx'] as const) {
       state.facts = { ...BOTH, [failing]: createUnknownFact('timeout') };
-      results.push(await press());
+      results.push(await approve());
     }
     // The website and the mail servers are one finding each.
     expect(results.filter((result) => result === 'changed')).toHaveLength(2);
     expect(results.slice(2)).toEqual(Array(6).fill('unknown'));
     state.facts = { ...BOTH, mx: createFact(['10 mail.other.example']) };
-    expect(await press(), 'something new after that').toBe('changed');
+    expect(await approve(), 'a new finding after that').toBe('changed');
     state.facts = BOTH;
-    expect(await press(), 'as it was when it was asked for').toBe('known');
+    expect(await approve(), 'the same as at the request').toBe('known');
   });
 
   test('runs its own lookup, even if the card was just shown', async () => {
-    const { state, showCard, press } = impactsWith();
+    const { state, showCard, approve } = impactsWith();
     await showCard();
     state.facts = MAIL;
-    expect(await press()).toBe('changed');
-    expect(state.looks).toBe(2);
+    expect(await approve()).toBe('changed');
+    expect(state.lookups).toBe(2);
   });
 
-  test('a card’s lookup is repeated after ten minutes', async () => {
+  test('has a card whose lookup is repeated after ten minutes', async () => {
     const { impacts, state, showCard } = impactsWith();
     await showCard();
     state.now += 10 * 60_000;
     await impacts.loadForCard(ORDER);
-    expect(state.looks).toBe(1);
+    expect(state.lookups).toBe(1);
     state.now += 1;
     await impacts.loadForCard(ORDER);
-    expect(state.looks).toBe(2);
+    expect(state.lookups).toBe(2);
   });
 
-  test('before the card has shown anything counts if everything was seen', async () => {
-    const { state, press } = impactsWith();
+  test('before the card shows an impact counts if everything was seen', async () => {
+    const { state, approve } = impactsWith();
     state.facts = MAIL;
-    expect(await press()).toBe('known');
+    expect(await approve()).toBe('known');
     state.facts = {};
-    expect(await press()).toBe('changed');
-    expect(await press()).toBe('unknown');
+    expect(await approve()).toBe('changed');
+    expect(await approve()).toBe('unknown');
   });
 
-  test('two concurrent clicks are both refused', async () => {
-    const { state, showCard, press } = impactsWith();
+  test('is refused for both of two concurrent clicks', async () => {
+    const { state, showCard, approve } = impactsWith();
     await showCard();
     state.facts = MAIL;
     const { opened, open } = gate();
     state.until = opened;
-    const presses = [press(), press()];
+    const clicks = [approve(), approve()];
     open();
-    expect(await Promise.all(presses)).toEqual(['changed', 'changed']);
-    expect(await press()).toBe('known');
+    expect(await Promise.all(clicks)).toEqual(['changed', 'changed']);
+    expect(await approve()).toBe('known');
   });
 
   test.each([
-    ['something has appeared', NOTHING],
-    ['nothing was compared', undefined],
-  ])('the second half of a double click doesn’t count if %s', async (_what, shown) => {
+    ['there is a new finding', NOTHING],
+    ['no impact was shown', undefined],
+  ])('ignores the second click of a double click if %s', async (_what, shown) => {
     const { impacts, state, showCard, now } = impactsWith();
     state.facts = shown ?? {};
     if (shown !== undefined) await showCard();
@@ -186,15 +179,17 @@ describe('an approval', () => {
     expect(await impacts.assessAtApproval(ORDER, now()), 'no one was notified').toBe('changed');
     state.now += 1;
     await impacts.recordNotified(ORDER.id);
-    expect(await impacts.assessAtApproval(ORDER, clickedAt), 'it was made before').toBe('changed');
+    expect(await impacts.assessAtApproval(ORDER, clickedAt), 'clicked before the notification').toBe(
+      'changed',
+    );
     expect(await impacts.assessAtApproval(ORDER, now())).toBe(shown === undefined ? 'unknown' : 'known');
   });
 
-  test('runs no lookup if nothing is lost, or for names of a file', async () => {
+  test('runs no lookup for a harmless task or a bulk order', async () => {
     const { impacts, state, now } = impactsWith();
     const ofMany = newOrder(['cafe.rest', 'bar.rest'], { task: 'delete' });
     expect(await impacts.assessAtApproval(newOrder(['cafe.rest']), now())).toBe('none');
     expect(await impacts.assessAtApproval(ofMany, now())).toBe('unknown');
-    expect(state.looks).toBe(0);
+    expect(state.lookups).toBe(0);
   });
 });

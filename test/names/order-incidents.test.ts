@@ -49,17 +49,17 @@ test('a change since then must be shown again', async () => {
   expect(await informedSince([incident('a', 3)], [warned('a', 2, 3)])).toEqual([]);
 });
 
-test('of two incidents both must be shown, and the later time counts', async () => {
+test('with two incidents, both must be shown, and the later time counts', async () => {
   const both = [incident('a', 1), incident('b', 1)];
   expect(await informedSince(both, [warned('a', 1, 3)])).toEqual([]);
   expect(await informedSince(both, [warned('a', 1, 3), warned('b', 1, 5)])).toEqual([['U0BOB', at(5)]]);
 });
 
-test('what one person was shown informs no other one', async () => {
+test('a warning informs only the person who was shown it', async () => {
   const warnings = [warned('a', 1, 3), warned('a', 0, 4, 'U0CAROL')];
   expect(await informedSince([incident('a', 1)], warnings)).toEqual([['U0BOB', at(3)]]);
 });
 
-test('without an open incident nobody must be shown anything', async () => {
+test('without an open incident, no one needs to be informed', async () => {
   expect(await informedSince([], [])).toBeUndefined();
 });

@@ -11,21 +11,21 @@ import {
 const OURS = ['ns1.host.example', 'ns2.host.example'];
 const THIEF = ['ns1.thief.example'];
 const at = (minute: number) => new Date(Date.UTC(2026, 10, 22, 0, minute));
-const said = (hosts: readonly string[], ds: readonly string[] = []): Facts => ({
+const reply = (hosts: readonly string[], ds: readonly string[] = []): Facts => ({
   parent_nameservers: createFact(hosts),
   ds: createFact(ds),
 });
-const look = (minute: number, facts: Facts) => ({ name: 'cafe.rest', at: at(minute), facts });
+const lookup = (minute: number, facts: Facts) => ({ name: 'cafe.rest', at: at(minute), facts });
 const SILENT: Facts = { parent_nameservers: createUnknownFact('timeout'), ds: createUnknownFact('timeout') };
 
 describe('the answer of a parent zone’s server', () => {
   test('is the same in any order and case', () => {
     const ds = { keyTag: 1, algorithm: 13, digestType: 2, digest: 'AB' };
     const one = toDelegationFacts({ kind: 'delegated', nameServers: [...OURS].reverse(), ds: [ds] });
-    expect(one).toEqual(said(OURS, ['1 13 2 ab']));
+    expect(one).toEqual(reply(OURS, ['1 13 2 ab']));
   });
 
-  test('is absence only if the zone says so', () => {
+  test('means absence only if the zone says so', () => {
     expect(toDelegationFacts({ kind: 'not_delegated' })).toEqual({ parent_nameservers: ABSENT, ds: ABSENT });
     expect(toDelegationFacts({ kind: 'unanswered', failure: 'refused' })).toEqual({
       parent_nameservers: createUnknownFact('refused'),
@@ -37,31 +37,31 @@ describe('the answer of a parent zone’s server', () => {
   });
 });
 
-describe('news', () => {
-  const { history } = mergeMajority({}, look(0, said(OURS)));
+describe('a new sighting', () => {
+  const { history } = mergeMajority({}, lookup(0, reply(OURS)));
 
-  test('counts if it differs from the current value, and if it is new', () => {
-    expect(isNewSighting(history, said([...OURS].reverse()))).toBe(false);
-    expect(isNewSighting(history, said(THIEF))).toBe(true);
-    expect(isNewSighting(history, said(OURS, ['1 13 2 ab']))).toBe(true);
-    expect(isNewSighting({}, said(OURS))).toBe(true);
+  test('differs from the current value, or is the first one', () => {
+    expect(isNewSighting(history, reply([...OURS].reverse()))).toBe(false);
+    expect(isNewSighting(history, reply(THIEF))).toBe(true);
+    expect(isNewSighting(history, reply(OURS, ['1 13 2 ab']))).toBe(true);
+    expect(isNewSighting({}, reply(OURS))).toBe(true);
   });
 
   test('is not a failure', () => {
     expect(isNewSighting(history, SILENT)).toBe(false);
   });
 
-  test('ends a doubt: a flap is forgotten at the next lookup', () => {
-    const flapping = mergeMajority(history, look(1, said(THIEF))).history;
-    expect(isNewSighting(flapping, said(OURS))).toBe(true);
-    const settled = mergeMajority(flapping, look(2, said(OURS))).history;
-    expect(isNewSighting(settled, said(OURS))).toBe(false);
+  test('clears a flap at the next lookup', () => {
+    const flapping = mergeMajority(history, lookup(1, reply(THIEF))).history;
+    expect(isNewSighting(flapping, reply(OURS))).toBe(true);
+    const settled = mergeMajority(flapping, lookup(2, reply(OURS))).history;
+    expect(isNewSighting(settled, reply(OURS))).toBe(false);
     expect(hasNewDelegation(history, settled)).toBe(false);
   });
 
-  test('is a change after two lookups a minute apart', () => {
-    const once = mergeMajority(history, look(1, said(THIEF)));
-    const twice = mergeMajority(once.history, look(2, said(THIEF)));
+  test('becomes a change after two lookups a minute apart', () => {
+    const once = mergeMajority(history, lookup(1, reply(THIEF)));
+    const twice = mergeMajority(once.history, lookup(2, reply(THIEF)));
     expect(once.changes).toEqual([]);
     expect(twice.changes.map(({ fact }) => fact)).toEqual(['parent_nameservers']);
     expect(hasNewDelegation(history, once.history)).toBe(false);
@@ -70,16 +70,16 @@ describe('news', () => {
 });
 
 describe('the servers of a zone', () => {
-  test('are believed by the majority of those that answer', () => {
-    expect(findMajority([said(THIEF), said(THIEF), said(OURS)])).toEqual(said(THIEF));
-    expect(findMajority([said(THIEF), said(THIEF), SILENT])).toEqual(said(THIEF));
-    expect(findMajority([said(THIEF)]), 'a zone with one server').toEqual(said(THIEF));
+  test('count by the majority of those that respond', () => {
+    expect(findMajority([reply(THIEF), reply(THIEF), reply(OURS)])).toEqual(reply(THIEF));
+    expect(findMajority([reply(THIEF), reply(THIEF), SILENT])).toEqual(reply(THIEF));
+    expect(findMajority([reply(THIEF)]), 'a zone with one server').toEqual(reply(THIEF));
   });
 
   test.each([
-    ['one of three is poisoned', [said(THIEF), said(OURS), said(OURS)], createFact(OURS)],
-    ['two disagree', [said(THIEF), said(OURS)], createUnknownFact('servers_disagree')],
-    ['one answers and the others are silent', [said(THIEF), SILENT, SILENT], createUnknownFact('timeout')],
+    ['one of three is poisoned', [reply(THIEF), reply(OURS), reply(OURS)], createFact(OURS)],
+    ['two disagree', [reply(THIEF), reply(OURS)], createUnknownFact('servers_disagree')],
+    ['one answers and the others are silent', [reply(THIEF), SILENT, SILENT], createUnknownFact('timeout')],
     ['none answers', [SILENT, SILENT], createUnknownFact('timeout')],
   ] as const)('change nothing if %s', (_case, answers, nameservers) => {
     expect(findMajority(answers).parent_nameservers).toEqual(nameservers);

@@ -19,7 +19,7 @@ const START = new Date('2026-11-22T00:00:00Z');
 const at = (days: number) => new Date(START.getTime() + days * DAY_MS);
 const HOSTS = ['ns1.host.example', 'ns2.host.example'];
 
-/** A name that lacks nothing. */
+/** A name without findings. */
 const SOUND: Facts = {
   ...NO_FAULTS,
   registration: createFact(['registered']),
@@ -42,7 +42,7 @@ const signedUntil = (days: number, ...kind: string[]): Facts => ({
   signatures: createFact([at(days).toISOString(), ...kind]),
 });
 
-const posed = (history: NameHistory, moment: Date, former?: Posture) =>
+const assess = (history: NameHistory, moment: Date, former?: Posture) =>
   assessPosture({ name: 'cafe.rest', history, at: moment, certificateDays: [14, 7] }, former);
 
 function historyOf(...looks: readonly (readonly [days: number, facts: Facts])[]): NameHistory {
@@ -57,7 +57,7 @@ function nameWith(given: Partial<AssessedName> & { readonly facts?: Facts } = {}
   return {
     ...{ expiresAt: at(300), deletedAt: undefined, isLapsing: false, hasOwner: true },
     incidentSince: undefined,
-    posture: posed(historyOf([0, { ...SOUND, ...facts }]), START, undefined),
+    posture: assess(historyOf([0, { ...SOUND, ...facts }]), START, undefined),
     ...rest,
   };
 }
@@ -66,7 +66,7 @@ const codesAt = (name: AssessedName, days = 1) => assessName(name, at(days)).fin
 
 describe('a name', () => {
   test.each<[string, Parameters<typeof nameWith>[0], readonly FindingCode[]]>([
-    ['that lacks nothing', {}, []],
+    ['without findings', {}, []],
     ['that expired', { expiresAt: at(1) }, ['expired']],
     ['that was deleted, whatever its date', { deletedAt: at(-1) }, ['expired']],
     ['deleted without a date', { deletedAt: at(-1), expiresAt: undefined }, ['expired']],
@@ -75,14 +75,14 @@ describe('a name', () => {
     ['without a date', { expiresAt: undefined }, ['undated']],
     ['without an owner', { hasOwner: false }, ['no_owner']],
     ['with an incident', { incidentSince: at(0) }, ['incident']],
-    ['that is to lapse', { isLapsing: true, expiresAt: at(-1), hasOwner: false }, []],
+    ['that may lapse', { isLapsing: true, expiresAt: at(-1), hasOwner: false }, []],
     ['without a lock', { facts: { statuses: createFact(['active']) } }, ['unlocked']],
     [
-      'with a lock on updates alone',
+      'with only an update lock',
       { facts: { statuses: createFact(['client update prohibited']) } },
       ['unlocked'],
     ],
-    ['whose lock has no side', { facts: { statuses: createFact(['locked']) } }, []],
+    ['whose lock has no “client” or “server”', { facts: { statuses: createFact(['locked']) } }, []],
     ['that isn’t registered', { facts: { registration: createFact([]), statuses: createFact([]) } }, []],
     ['with a lame server', { facts: { lame_nameservers: createFact(HOSTS.slice(1)) } }, ['lame']],
     [
@@ -91,59 +91,59 @@ describe('a name', () => {
       ['lame'],
     ],
     ['with a silent server', { facts: { silent_nameservers: createFact(HOSTS.slice(1)) } }, ['lame']],
-    ['with lame servers alone', { facts: { lame_nameservers: createFact(HOSTS) } }, ['all_lame']],
+    ['with only lame servers', { facts: { lame_nameservers: createFact(HOSTS) } }, ['all_lame']],
     [
-      'whose server is for sale',
+      'whose nameserver’s domain is unregistered',
       { facts: { registrable_domains: createFact(['host.example']) } },
       ['nameserver_registrable'],
     ],
     [
-      'whose server ends',
+      'whose nameserver’s domain expires',
       { facts: { expiring_domains: createFact(['host.example']) } },
       ['nameserver_expiring'],
     ],
-    ['with a DS for no key', { facts: { mismatched_ds: createFact(HOSTS) } }, ['dnssec_broken']],
+    ['with a DS that matches no key', { facts: { mismatched_ds: createFact(HOSTS) } }, ['dnssec_broken']],
     [
-      'whose certificate ended',
+      'whose certificate expired',
       { facts: { certificate: createFact([at(1).toISOString()]) } },
       ['certificate_expired'],
     ],
     [
-      'whose certificate ended in 1970',
+      'whose certificate expired in 1970',
       { facts: { certificate: createFact(['1970-01-01T00:00:00.000Z']) } },
       ['certificate_expired'],
     ],
     [
-      'whose certificate never ends',
+      'whose certificate never expires',
       { facts: { certificate: createFact(['9999-12-31T23:59:59.000Z']) } },
       [],
     ],
     [
-      'with 14 days left',
+      'with 14 days left on its certificate',
       { facts: { www_certificate: createFact([at(15).toISOString()]) } },
       ['certificate_expiring'],
     ],
-    ['with more days left', { facts: { www_certificate: createFact([at(15.1).toISOString()]) } }, []],
+    ['with 14.1 days left', { facts: { www_certificate: createFact([at(15.1).toISOString()]) } }, []],
     [
-      'with a certificate for others',
+      'with a certificate for other names',
       { facts: { certificate: createFact([at(90).toISOString(), 'mismatch:host.example']) } },
       ['certificate_mismatch'],
     ],
-    ['whose signature ends in 3 days', { facts: signedUntil(4) }, ['dnssec_expiring']],
-    ['whose signature ends later', { facts: signedUntil(4.1) }, []],
-    ['whose signature ended', { facts: signedUntil(-5) }, ['dnssec_expiring']],
+    ['whose signature expires in 3 days', { facts: signedUntil(4) }, ['dnssec_expiring']],
+    ['whose signature expires later', { facts: signedUntil(4.1) }, []],
+    ['whose signature expired', { facts: signedUntil(-5) }, ['dnssec_expiring']],
     ['whose short signature is renewed', { facts: signedUntil(1, 'short') }, []],
-    ['whose short signature had ended', { facts: signedUntil(-0.1, 'short') }, ['dnssec_expiring']],
+    ['whose short signature expired', { facts: signedUntil(-0.1, 'short') }, ['dnssec_expiring']],
     ['that is no longer signed', { facts: { ...signedUntil(2), ds: createFact([]) } }, ['unsigned']],
     ['without DNSSEC', { facts: { ds: createFact([]) } }, ['unsigned']],
     ['without CAA', { facts: { caa: createFact([]) } }, ['no_caa']],
     [
-      'with mail but no protection',
+      'with mail, but without SPF and DMARC',
       { facts: { spf: createFact([]), dmarc: createFact([]) } },
       ['no_spf', 'no_dmarc'],
     ],
     [
-      'that refuses mail',
+      'with a null MX',
       { facts: { mx: createFact(['0 .']), spf: createFact([]), dmarc: createFact([]) } },
       [],
     ],
@@ -152,10 +152,10 @@ describe('a name', () => {
     expect(codesAt(nameWith(given))).toEqual(codes);
   });
 
-  test('has its worst finding first, and the day on which each began', () => {
+  test('lists its worst finding first, each with its start', () => {
     const facts = { lame_nameservers: createFact(HOSTS.slice(1)), ds: createFact([]) };
-    const former = posed(historyOf([0, { ...SOUND, ...facts }]), at(0), undefined);
-    const posture = posed(historyOf([0, { ...SOUND, ...facts }], [1, SOUND]), at(1), former);
+    const former = assess(historyOf([0, { ...SOUND, ...facts }]), at(0), undefined);
+    const posture = assess(historyOf([0, { ...SOUND, ...facts }], [1, SOUND]), at(1), former);
     expect(assessName(nameWith({ posture, expiresAt: at(-5) }), at(2)).findings).toEqual([
       { code: 'expired', since: at(-5) },
       { code: 'lame', since: at(0), about: HOSTS.slice(1) },
@@ -165,27 +165,27 @@ describe('a name', () => {
 
   test.each([
     ['was never looked up', undefined, [...LOOKUP_PARTS]],
-    ['is seen whole', SOUND, []],
+    ['was fully seen', SOUND, []],
     ['shows no statuses', { ...SOUND, statuses: createUnknownFact('not_published') }, ['registry']],
     ['has a silent server', { ...SOUND, silent_nameservers: createFact(HOSTS.slice(1)) }, ['delegation']],
     [
-      'has a delegation seen in part',
+      'has a partly seen delegation',
       { ...SOUND, registrable_domains: createUnknownFact('timeout') },
       ['delegation'],
     ],
     ['has an unknown DS', { ...SOUND, ds: createUnknownFact('server_failure') }, ['dnssec']],
-    ['is signed, by signatures never read', NEVER_SIGNED, ['dnssec']],
+    ['is signed, with unread signatures', NEVER_SIGNED, ['dnssec']],
     ['has no signature', { ...SOUND, signatures: createUnknownFact('unsigned_answer') }, ['dnssec']],
     ['isn’t signed', { ...NEVER_SIGNED, ds: createFact([]) }, []],
     ['has no TLS', { ...SOUND, certificate: createUnknownFact('no_tls') }, ['certificate']],
     ['has unknown mail servers', { ...SOUND, mx: createUnknownFact('timeout') }, ['dns']],
-  ] as const)('that %s', (_case, facts, parts) => {
-    const posture = facts && posed(historyOf([0, facts]), START, undefined);
+  ] as const)('that %s lists its unseen parts', (_case, facts, parts) => {
+    const posture = facts && assess(historyOf([0, facts]), START, undefined);
     const { unseen: missing } = assessName(nameWith({ posture }), at(1));
     expect(missing.map(({ part }) => part)).toEqual(parts);
   });
 
-  test.each(['certificate', 'www_certificate'] as const)('is named with its expired %s', (fact) => {
+  test.each(['certificate', 'www_certificate'] as const)('names the host of an expired %s', (fact) => {
     const name = nameWith({ facts: { [fact]: createFact([at(1).toISOString()]) } });
     const host = fact === 'certificate' ? 'cafe.rest' : 'www.cafe.rest';
     expect(assessName(name, at(1)).findings).toMatchObject([{ code: 'certificate_expired', about: [host] }]);
@@ -194,25 +194,25 @@ describe('a name', () => {
   test('lists its silent servers, if there are any', () => {
     const silent = HOSTS.slice(1);
     const aboutOf = (facts: Facts) =>
-      posed(historyOf([0, { ...SOUND, ...facts }]), START).unseen.flatMap((part) => part.about ?? []);
+      assess(historyOf([0, { ...SOUND, ...facts }]), START).unseen.flatMap((part) => part.about ?? []);
     expect(aboutOf({ silent_nameservers: createFact(silent) })).toEqual(silent);
     expect(aboutOf({})).toEqual([]);
-    expect(posed(historyOf([0, SOUND]), START).unseen.filter((part) => 'about' in part)).toEqual([]);
+    expect(assess(historyOf([0, SOUND]), START).unseen.filter((part) => 'about' in part)).toEqual([]);
   });
 
-  test('is not known to be fine once its lookups are old', () => {
+  test('becomes unseen once its lookups are old', () => {
     const partsAt = (days: number) => assessName(nameWith(), at(days)).unseen.map(({ part }) => part);
     expect(partsAt(1.9)).toEqual([]);
     expect(partsAt(2)).toEqual(['delegation', 'dnssec', 'dns', 'certificate']);
     expect(partsAt(15)).toEqual([...LOOKUP_PARTS]);
   });
 
-  test('keeps what was found while it isn’t seen', () => {
+  test('keeps a finding while its facts are unseen', () => {
     const history = historyOf(
       [0, { ...SOUND, ds: createFact([]) }],
       [1, { ds: createUnknownFact('timeout') }],
     );
-    const name = nameWith({ posture: posed(history, at(1), undefined) });
+    const name = nameWith({ posture: assess(history, at(1), undefined) });
     expect(assessName(name, at(1))).toMatchObject({
       findings: [{ code: 'unsigned' }],
       unseen: [{ part: 'dnssec' }],
@@ -220,7 +220,7 @@ describe('a name', () => {
   });
 });
 
-test('names are listed worst first, and only what was seen is fine', () => {
+test('names are sorted worst first, and unseen names don’t count as fine', () => {
   const named = (name: string, given: Parameters<typeof nameWith>[0]) => ({ name, ...nameWith(given) });
   const { names, counts } = summarizePosture(
     [
@@ -253,22 +253,22 @@ describe('a filter', () => {
     ['', true],
   ])('%s finds an unlocked name: %s', (text, isFound) => {
     const read = parseFilter(text);
-    if (!read.ok) throw new Error('it is a filter');
+    if (!read.ok) throw new Error('invalid filter');
     const unlocked = nameWith({ facts: { statuses: createFact(['active']) } });
     expect(matchesFindings(read.filter, unlocked, at(1))).toBe(isFound);
   });
 });
 
-test('a short signature that is the same a day later is a warning within three days of its end', () => {
+test('a short signature that isn’t renewed for a day is a warning three days before it expires', () => {
   const short = (days: number) => ({ ...SOUND, ...signedUntil(days, 'short') });
-  const posture = posed(historyOf([0, short(5)], [1, short(5)]), at(1));
+  const posture = assess(historyOf([0, short(5)], [1, short(5)]), at(1));
   expect(codesAt(nameWith({ posture }), 1.9)).toEqual([]);
   expect(codesAt(nameWith({ posture }), 2)).toEqual(['dnssec_expiring']);
-  const renewed = posed(historyOf([0, short(2)], [1, short(3)]), at(1));
+  const renewed = assess(historyOf([0, short(2)], [1, short(3)]), at(1));
   expect(codesAt(nameWith({ posture: renewed }), 2)).toEqual([]);
 });
 
-test('a problem that a worse one replaced isn’t fixed, and notes don’t count', () => {
+test('a finding replaced by a worse one doesn’t count as fixed, and notes don’t count', () => {
   const changes = [
     { began: ['expired', 'unlocked', 'no_caa'], ended: ['expires_soon', 'unsigned'], names: 2 },
     { began: ['unlocked'], ended: ['expires_soon', 'lame'], names: 3 },

@@ -13,7 +13,7 @@ test.each<[name: string, PresetKind, fields: Readonly<Record<string, string>>, e
     { nameServers: ' NS1.café.net,; ' },
     { fields: { nameServers: 'ns1.xn--caf-dma.net' } },
   ],
-])('a preset is read: %j, %s, %j', (name, kind, fields, preset) => {
+])('a valid preset is parsed: %j, %s, %j', (name, kind, fields, preset) => {
   expect(parsePreset({ name, kind, fields })).toMatchObject({ ok: true, preset });
 });
 
@@ -25,6 +25,6 @@ test.each<[name: string, PresetKind, fields: Readonly<Record<string, string>>, i
   ['a', 'nameservers', {}, { nameServers: 'all_fields_empty' }],
   ['a', 'nameservers', { nameServers: hosts(14) }, { nameServers: 'too_many' }],
   ['a', 'nameservers', { nameServers: 'ns1' }, { nameServers: { host: expect.anything() } }],
-])('a preset has issues: %j, %s, %j', (name, kind, fields, issues) => {
+])('an invalid preset has issues: %j, %s, %j', (name, kind, fields, issues) => {
   expect(parsePreset({ name, kind, fields })).toEqual({ ok: false, issues });
 });

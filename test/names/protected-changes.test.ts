@@ -115,7 +115,7 @@ test.each<[kind: 'facts' | 'lapse', hasIncident: boolean, expected: string | rea
   ['facts', true, [{ approvers: ['U0BOB'], needed: 1 }]],
   ['lapse', false, 'another_person'],
   ['lapse', true, [{ approvers: ['U0BOB'], needed: 1 }]],
-])('a proposal of %s, with an incident: %s', async (kind, hasIncident, expected) => {
+])('the confirmers of a %s proposal, with an incident: %s', async (kind, hasIncident, expected) => {
   const { changes } = arrange({ hasIncident });
   const names = [{ name: NAME, before: DETAILS, after: undefined }];
   const proposal = { ...PROPOSED, payload: { names }, proposer: 'U0ALICE', proposedAt: START };
@@ -128,14 +128,14 @@ test.each<[ReminderDecision, found: string[]]>([
   [{ kind: 'name_watched' }, [`lapse ${NAME}`]],
   [{ kind: 'name_kept' }, [`lapse ${NAME}`]],
   [{ kind: 'name_snoozed', until: START }, []],
-])('a lapse is withdrawn if the name is watched or kept: $kind', async (decision, expected) => {
+])('a lapse is withdrawn if the name is watched or kept: %o', async (decision, expected) => {
   const { changes, found, proposed } = arrange();
   await changes.changeReminders([{ name: NAME, decision }], 'U0ALICE', ORIGIN);
   expect(found).toEqual(expected);
   expect(proposed).toEqual([]);
 });
 
-test('a requested lapse is proposed, to be confirmed with its reason and origin', async () => {
+test('a requested lapse becomes a proposal with its reason and origin', async () => {
   const { changes, proposed } = arrange();
   const decision = { kind: 'lapse_requested', reason: 'unused', origin: ORIGIN } as const;
   await changes.changeReminders([{ name: NAME, decision }], 'U0ALICE', ORIGIN);
@@ -151,7 +151,7 @@ test.each([
   [{ name: NAME }, [`${NAME} U0OLA`]],
   [{ name: 'new.rest', isNew: true }, ['new.rest nobody']],
   [{ name: 'other.rest' }, []],
-] as const)('a reminder’s change keeps the owner, or hands over: %o', async (change, expected) => {
+] as const)('a reminder’s change keeps or replaces the owner: %o', async (change, expected) => {
   const { changes, written } = arrange();
   await changes.changeReminders([change], 'U0ALICE', ORIGIN);
   expect(written).toEqual(expected);

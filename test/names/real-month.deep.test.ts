@@ -2,9 +2,8 @@ import { expect, test } from 'vitest';
 import { type MonthSizes, playMonth, tableOf } from './real-month.ts';
 
 /*
- * The month with real parts. `MONTH=1000,20000,35,15,6,1` sets another size: guarded names, others, real changes of
- * each, the number of flaps of each kind, and the minutes between two rounds; it prints the table of
- * docs/performance.md.
+ * Plays a month with real parts. `MONTH=1000,20000,35,15,6,1` sets another size and prints the table of
+ * docs/performance.md: guarded names, others, real changes of each, flaps of each kind, minutes per round.
  */
 
 const SMALL: MonthSizes = {
@@ -24,15 +23,15 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const FEW_MINUTES = new Set(['nameservers', 'ds', 'delegation_gone']);
 const HEALTH = new Set(['all_lame', 'nameserver_registrable']);
-/** The longest time until a change is found: two sightings at the name's lookup rate, each in the next round. */
-function findLimit(isGuarded: boolean, kind: string, stepMs: number): number {
+/** The longest time to detect a change: two sightings at the name's lookup rate, each in the next round. */
+function maxDelay(isGuarded: boolean, kind: string, stepMs: number): number {
   const roundsMs = 2 * (stepMs + 5 * 60_000);
   if (isGuarded) return FEW_MINUTES.has(kind) ? 180_000 : 4 * HOUR_MS + roundsMs;
   if (HEALTH.has(kind)) return 2 * DAY_MS + 12 * HOUR_MS + roundsMs;
   return FEW_MINUTES.has(kind) ? DAY_MS + HOUR_MS + roundsMs : 7 * DAY_MS + HOUR_MS + roundsMs;
 }
 
-test('a month of flaps and outages: every incident is found in time, and nothing else', async () => {
+test('a month of flaps and outages raises every incident in time, and no false one', async () => {
   const sizes = sizesOf(process.env['MONTH']);
   const isLarge = process.env['MONTH'] !== undefined;
   const result = await playMonth(sizes, 43, (day) => {
@@ -45,7 +44,7 @@ test('a month of flaps and outages: every incident is found in time, and nothing
     );
   const late = result.real.filter(
     ({ isGuarded, kind, changedAt, foundAt }) =>
-      foundAt === undefined || foundAt - changedAt > findLimit(isGuarded, kind, sizes.stepMinutes * 60_000),
+      foundAt === undefined || foundAt - changedAt > maxDelay(isGuarded, kind, sizes.stepMinutes * 60_000),
   );
   expect(result.falseOnes, table).toEqual([]);
   expect(late, table).toEqual([]);

@@ -24,9 +24,8 @@ import { seeded } from '../support/seeded.ts';
 import { arrangedList } from '../support/unprotected.ts';
 
 /*
- * A month of watched names with real parts: PostgreSQL, the sockets of a DNS with three servers per registry, and a
- * registry over HTTP. Only the clock is set. Names are stolen among flaps and outages of every kind; the result is a
- * table of what was found, and when.
+ * Plays a month of watched names with real parts: PostgreSQL, DNS sockets with three servers per registry,
+ * and a registry over HTTP. Only the clock is fake. Names are hijacked among flaps and outages of every kind.
  */
 
 export interface MonthSizes {
@@ -48,7 +47,7 @@ export interface Found {
   readonly isGuarded: boolean;
   readonly kind: string;
   readonly changedAt: number;
-  /** When its incident was opened, and its message due; undefined if it wasn't. */
+  /** When its incident was opened; undefined if it was missed. */
   readonly foundAt: number | undefined;
 }
 
@@ -62,20 +61,20 @@ export interface MonthResult {
 
 const MINUTE_MS = 60_000;
 const DAY_MINUTES = 1_440;
-/** Names with weekly lookups are found before the end. */
+/** Leaves time to detect changes of names with weekly lookups. */
 const LAST_DAYS = 8;
 const START = Date.UTC(2026, 10, 1);
 const OURS = ['ns1.host.example', 'ns2.host.example'];
 const THIEF = ['ns1.thief.example'];
 const LOCKS = ['client delete prohibited', 'client transfer prohibited'];
 const SERVERS = ['a.nic.rest', 'b.nic.rest', 'c.nic.rest'];
-/** The minutes after an event with a round each. */
+/** How long a round runs every minute after an event. */
 const WATCHED_MINUTES = 6;
 const TEAM = 'T0TEAM';
-const LOOKS_AT_ONCE = 16;
+const CONCURRENT_LOOKUPS = 16;
 
 /** The registry's record of a name. */
-interface Shown {
+interface RegistryRecord {
   registrar: string;
   statuses: readonly string[];
   owner: string | undefined;
@@ -86,7 +85,7 @@ interface Shown {
 
 /** A registry over HTTP, and the file that points to it. */
 async function startRegistry(now: () => number) {
-  const records = new Map<string, Shown>();
+  const records = new Map<string, RegistryRecord>();
   let requests = 0;
   let isDown = false;
   const server = createServer((request, response) => {
@@ -101,8 +100,10 @@ async function startRegistry(now: () => number) {
     }
     requests += 1;
     if (isDown) return answer(500, {});
-    const shown = records.get(name);
-    return shown === undefined || shown.isGone ? answer(404, {}) : answer(200, recordOf(name, shown, now()));
+    const record = records.get(name);
+    return record === undefined || record.isGone
+      ? answer(404, {})
+      : answer(200, recordOf(name, record, now()));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -120,7 +121,7 @@ async function startRegistry(now: () => number) {
   };
 }
 
-function recordOf(name: string, shown: Shown, now: number) {
+function recordOf(name: string, record: RegistryRecord, now: number) {
   const card = (fn: string) => [
     'vcard',
     [
@@ -128,12 +129,12 @@ function recordOf(name: string, shown: Shown, now: number) {
       ['fn', {}, 'text', fn],
     ],
   ];
-  const registrar = shown.flap ?? shown.registrar;
-  shown.flap = undefined;
+  const registrar = record.flap ?? record.registrar;
+  record.flap = undefined;
   return {
     objectClassName: 'domain',
     ldhName: name,
-    status: shown.statuses,
+    status: record.statuses,
     events: [
       { eventAction: 'registration', eventDate: new Date(START - 400 * 86_400_000).toISOString() },
       { eventAction: 'expiration', eventDate: new Date(START + 400 * 86_400_000).toISOString() },
@@ -142,9 +143,9 @@ function recordOf(name: string, shown: Shown, now: number) {
     nameservers: OURS.map((host) => ({ objectClassName: 'nameserver', ldhName: host })),
     entities: [
       { objectClassName: 'entity', roles: ['registrar'], vcardArray: card(registrar) },
-      ...(shown.owner === undefined
+      ...(record.owner === undefined
         ? []
-        : [{ objectClassName: 'entity', roles: ['registrant'], vcardArray: card(shown.owner) }]),
+        : [{ objectClassName: 'entity', roles: ['registrant'], vcardArray: card(record.owner) }]),
     ],
     secureDNS: { delegationSigned: false },
   };
@@ -158,51 +159,49 @@ interface World {
   readonly order: (name: string, nameServers: readonly string[], at: number) => Promise<unknown>;
 }
 
-/** An event of a minute. */
-interface Happening {
+interface MonthEvent {
   readonly minute: number;
   readonly run: (world: World, at: number) => unknown;
 }
 
-/** Real changes, by kind. */
 type Change = (world: World, name: string) => void;
-const changed =
-  (change: (shown: Shown) => void): Change =>
+const changeRecord =
+  (change: (record: RegistryRecord) => void): Change =>
   ({ registry }, name) => {
-    const shown = registry.records.get(name);
-    if (shown !== undefined) change(shown);
+    const record = registry.records.get(name);
+    if (record !== undefined) change(record);
   };
-const BY_THE_MINUTE: Readonly<Record<string, Change>> = {
+const DELEGATION_CHANGES: Readonly<Record<string, Change>> = {
   nameservers: ({ dns }, name) => dns.world.delegate(name, THIEF),
   ds: ({ dns }, name) => dns.world.delegate(name, OURS, [`12345 13 2 ${'ab'.repeat(32)}`]),
   delegation_gone: ({ dns }, name) => dns.world.undelegate(name),
 };
-const AT_THE_REGISTRY: Readonly<Record<string, Change>> = {
-  registrar: changed((shown) => {
-    shown.registrar = 'Elsewhere Registrar Inc.';
+const REGISTRY_CHANGES: Readonly<Record<string, Change>> = {
+  registrar: changeRecord((record) => {
+    record.registrar = 'Elsewhere Registrar Inc.';
   }),
-  lock: changed((shown) => {
-    shown.statuses = ['active'];
+  lock: changeRecord((record) => {
+    record.statuses = ['active'];
   }),
-  hold: changed((shown) => {
-    shown.statuses = ['server hold', ...LOCKS];
+  hold: changeRecord((record) => {
+    record.statuses = ['server hold', ...LOCKS];
   }),
-  pending_transfer: changed((shown) => {
-    shown.statuses = ['pending transfer', ...LOCKS];
+  pending_transfer: changeRecord((record) => {
+    record.statuses = ['pending transfer', ...LOCKS];
   }),
-  owner: changed((shown) => {
-    shown.owner = 'Mallory';
+  owner: changeRecord((record) => {
+    record.owner = 'Mallory';
   }),
 };
-const BY_HEALTH: Readonly<Record<string, Change>> = {
+const HEALTH_CHANGES: Readonly<Record<string, Change>> = {
   all_lame: ({ dns }, name) => dns.world.drop(name, OURS),
   nameserver_registrable: ({ registry }, name) => {
-    const shown = registry.records.get(providerOf(name));
-    if (shown !== undefined) shown.isGone = true;
+    const record = registry.records.get(providerOf(name));
+    if (record !== undefined) record.isGone = true;
   },
 };
-const GUARDED_CHANGES = { ...BY_THE_MINUTE, ...AT_THE_REGISTRY };
-const OTHER_CHANGES = { ...BY_THE_MINUTE, ...AT_THE_REGISTRY, ...BY_HEALTH };
+const GUARDED_CHANGES = { ...DELEGATION_CHANGES, ...REGISTRY_CHANGES };
+const OTHER_CHANGES = { ...DELEGATION_CHANGES, ...REGISTRY_CHANGES, ...HEALTH_CHANGES };
 
 /** A nameserver's domain that only one name depends on. */
 const providerOf = (name: string) => `provider-of-${name.replaceAll('.', '-')}.example`;
@@ -257,17 +256,17 @@ const FLAPS: Readonly<
   },
   'the registry shows another registrar once': {
     minutes: 1,
-    begin: changed((shown) => {
-      shown.flap = 'Flapping Registrar';
+    begin: changeRecord((record) => {
+      record.flap = 'Flapping Registrar';
     }),
   },
   'the registry hides the owner for a day': {
     minutes: DAY_MINUTES,
-    begin: changed((shown) => {
-      shown.owner = undefined;
+    begin: changeRecord((record) => {
+      record.owner = undefined;
     }),
-    end: changed((shown) => {
-      shown.owner = 'Anna Example';
+    end: changeRecord((record) => {
+      record.owner = 'Anna Example';
     }),
   },
   'an order moves the name': {
@@ -336,7 +335,7 @@ export async function playMonth(
     const id = `order-${orderIds}`;
     const sentAt = new Date(at);
     const [item] = newOrder([name], { id }).items;
-    if (item === undefined) throw new Error('an order has an item');
+    if (item === undefined) throw new Error('missing item');
     const moved = newOrder([name], {
       ...{ id, deliveryId: id, state: 'SUCCEEDED', task: 'nameservers', createdAt: sentAt },
       input: { name, nameServers },
@@ -350,7 +349,7 @@ export async function playMonth(
   const others = Array.from({ length: sizes.others }, (_, n) => `other-${n}.rest`);
   for (const host of [...OURS, ...THIEF, 'ns1.newhost.example', 'ns2.newhost.example'])
     await dns.addNameserver(host);
-  const shownOf = (): Shown => ({
+  const newRecord = (): RegistryRecord => ({
     registrar: 'Our Registrar Ltd',
     statuses: ['active', ...LOCKS],
     owner: 'Anna Example',
@@ -360,28 +359,28 @@ export async function playMonth(
   for (const name of [...guarded, ...others]) {
     dns.world.serve(name, [...OURS, 'ns1.newhost.example', 'ns2.newhost.example'], []);
     dns.world.delegate(name, OURS);
-    registry.records.set(name, shownOf());
+    registry.records.set(name, newRecord());
   }
   for (const provider of ['host.example', 'thief.example', 'newhost.example'])
-    registry.records.set(provider, shownOf());
+    registry.records.set(provider, newRecord());
   const list = arrangedList(database);
   const watched = [...guarded, ...others].map((name) => ({ name }));
   await list.importBatch(watched, 'U0ALICE', now());
   await database.prisma.domain.updateMany({ where: { name: { in: guarded } }, data: { tags: ['guarded'] } });
 
-  const happenings: Happening[] = [];
+  const events: MonthEvent[] = [];
   const real = new Map<string, { isGuarded: boolean; kind: string; changedAt: number }>();
   const plan = (name: string, isGuarded: boolean, kind: string, change: Change) => {
     if (kind === 'nameserver_registrable') {
       dns.world.delegate(name, [...OURS, `ns1.${providerOf(name)}`]);
-      registry.records.set(providerOf(name), shownOf());
+      registry.records.set(providerOf(name), newRecord());
     }
     const minute = DAY_MINUTES + upTo((sizes.days - 1 - LAST_DAYS) * DAY_MINUTES);
     const run = (_: World, at: number) => {
       real.set(name, { isGuarded, kind, changedAt: at });
       change(world, name);
     };
-    happenings.push({ minute, run });
+    events.push({ minute, run });
   };
   const taken = { guarded: 0, others: 0 };
   for (; taken.guarded < sizes.realGuarded; taken.guarded += 1) {
@@ -394,53 +393,56 @@ export async function playMonth(
       Object.entries(OTHER_CHANGES)[taken.others % Object.keys(OTHER_CHANGES).length] ?? [];
     if (kind !== undefined && change !== undefined) plan(others[taken.others] ?? '', false, kind, change);
   }
-  // Each disturbs a different name; the outages disturb all.
-  for (let round = 0; round < sizes.flaps; round += 1) {
+  // Each flap affects a different name; outages affect all names.
+  for (let n = 0; n < sizes.flaps; n += 1) {
     for (const { minutes, begin, end } of Object.values(FLAPS)) {
       const all = taken.guarded < sizes.guarded ? guarded : others;
       const name = all === guarded ? guarded[taken.guarded++] : others[taken.others++];
-      if (name === undefined) throw new Error('there are more flaps than names');
+      if (name === undefined) throw new Error('more flaps than names');
       const minute = 120 + upTo((sizes.days - 2) * DAY_MINUTES);
-      happenings.push({ minute, run: (_, at) => begin(world, name, at) });
-      if (end !== undefined) happenings.push({ minute: minute + minutes, run: () => end(world, name) });
+      events.push({ minute, run: (_, at) => begin(world, name, at) });
+      if (end !== undefined) events.push({ minute: minute + minutes, run: () => end(world, name) });
     }
   }
 
-  const byMinute = new Map<number, Happening[]>();
-  const wanted = new Set<number>();
-  for (const each of happenings) {
+  const byMinute = new Map<number, MonthEvent[]>();
+  const minutesToRun = new Set<number>();
+  for (const each of events) {
     byMinute.set(each.minute, [...(byMinute.get(each.minute) ?? []), each]);
-    for (let n = -1; n <= WATCHED_MINUTES; n += 1) wanted.add(each.minute + n);
+    for (let n = -1; n <= WATCHED_MINUTES; n += 1) minutesToRun.add(each.minute + n);
   }
-  for (let minute = 0; minute < sizes.days * DAY_MINUTES; minute += sizes.stepMinutes) wanted.add(minute);
+  for (let minute = 0; minute < sizes.days * DAY_MINUTES; minute += sizes.stepMinutes)
+    minutesToRun.add(minute);
 
   let questions = 0;
   try {
-    for (const minute of [...wanted]
+    for (const minute of [...minutesToRun]
       .filter((each) => each < sizes.days * DAY_MINUTES)
       .sort((a, b) => a - b)) {
       clock.ms = START + minute * MINUTE_MS;
-      for (const happening of byMinute.get(minute) ?? []) await happening.run(world, clock.ms);
-      await round(names, clock, sizes.guarded);
+      for (const event of byMinute.get(minute) ?? []) await event.run(world, clock.ms);
+      await runMinute(names, clock, sizes.guarded);
       questions += dns.forgetQuestions();
       if (minute % DAY_MINUTES === 0) progress(minute / DAY_MINUTES);
     }
     const all = await incidents.listAllOpen(10_000);
-    const everyone = (
+    const ofChangedNames = (
       await Promise.all([...real.keys()].map((name) => incidents.listForName(name, 10)))
     ).flat();
     return {
       real: [...real].map(([name, happened]) => ({
         name,
         ...happened,
-        foundAt: everyone
+        foundAt: ofChangedNames
           .filter((incident) => incident.name === name && incident.openedAt.getTime() >= happened.changedAt)
           .map(({ openedAt }) => openedAt.getTime())
           .sort((a, b) => a - b)[0],
       })),
       falseOnes: [
         ...all.filter(({ name }) => !real.has(name)),
-        ...everyone.filter(({ name, openedAt }) => openedAt.getTime() < (real.get(name)?.changedAt ?? 0)),
+        ...ofChangedNames.filter(
+          ({ name, openedAt }) => openedAt.getTime() < (real.get(name)?.changedAt ?? 0),
+        ),
       ],
       questions,
       registryRequests: registry.requests(),
@@ -455,21 +457,21 @@ export async function playMonth(
   }
 }
 
-/** The work of one minute: the seconds of the guarded names, and the due lookups. */
-async function round(names: Names, clock: { ms: number }, guarded: number): Promise<void> {
+/** Runs one minute: guarded lookups every second, then all due lookups. */
+async function runMinute(names: Names, clock: { ms: number }, guarded: number): Promise<void> {
   const seconds = Math.min(58, 4 + Math.ceil(guarded / 15));
   for (let second = 0; second < seconds; second += 1) {
     clock.ms += 1_000;
     await names.lookUpGuarded();
   }
   for (;;) {
-    const due = await names.claimDue(LOOKS_AT_ONCE);
+    const due = await names.claimDue(CONCURRENT_LOOKUPS);
     if (due.length === 0) return;
     await Promise.all(due.map(names.lookUp));
   }
 }
 
-/** The result as a table in Markdown: the number of events of each kind, how many were found, and how long it took. */
+/** Formats a Markdown table: the changes of each kind, how many were detected, and how long it took. */
 export function tableOf({ real }: MonthResult): string {
   const groups = groupBy(
     real.toSorted((a, b) => Number(b.isGuarded) - Number(a.isGuarded)),
@@ -479,7 +481,7 @@ export function tableOf({ real }: MonthResult): string {
     const delays = all
       .flatMap(({ changedAt, foundAt }) => (foundAt === undefined ? [] : foundAt - changedAt))
       .sort((a, b) => a - b);
-    const at = (index: number) => durationText(delays[index]);
+    const at = (index: number) => formatDuration(delays[index]);
     return `| ${group} | ${all.length} | ${delays.length} | ${at(Math.floor(delays.length / 2))} | ${at(delays.length - 1)} |`;
   });
   return [
@@ -489,7 +491,7 @@ export function tableOf({ real }: MonthResult): string {
   ].join('\n');
 }
 
-function durationText(ms: number | undefined): string {
+function formatDuration(ms: number | undefined): string {
   if (ms === undefined) return '–';
   if (ms < 10 * MINUTE_MS) return `${Math.round(ms / 1_000)} s`;
   return ms < 48 * 60 * MINUTE_MS ? `${(ms / 3_600_000).toFixed(1)} h` : `${(ms / 86_400_000).toFixed(1)} d`;

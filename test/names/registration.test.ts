@@ -50,7 +50,7 @@ function registrationIn(body: unknown, name: string) {
 }
 
 describe('the record of a domain', () => {
-  test('has everything that a watch list needs', () => {
+  test('is parsed in full', () => {
     expect(registrationIn(full, 'cafe.rest')).toEqual({
       transferredAt: undefined,
       deletedAt: undefined,
@@ -64,7 +64,7 @@ describe('the record of a domain', () => {
     });
   });
 
-  test('has the registrar by its handle if its card has no name, and a transfer by its event', () => {
+  test('falls back to the registrar’s handle, and reads the date of a transfer', () => {
     const transfer = { eventAction: 'Transfer', eventDate: '2026-05-01T00:00:00Z' };
     const entities = [{ roles: ['registrar'], handle: '292', vcardArray: ['vcard', [['fn', {}, 'text']]] }];
     expect(
@@ -75,7 +75,7 @@ describe('the record of a domain', () => {
     expect(bare).toMatchObject({ transferredAt: undefined });
   });
 
-  test('has its statuses in the words of RFC 8056, even if the registry writes them as in EPP', () => {
+  test('has RFC 8056 statuses, even if the registry uses EPP spelling', () => {
     const record = registrationIn(
       { ...full, status: ['redemptionPeriod', 'autoRenewPeriod', 'ok'] },
       'cafe.rest',
@@ -83,7 +83,7 @@ describe('the record of a domain', () => {
     expect(record).toMatchObject({ statuses: ['active', 'auto renew period', 'redemption period'] });
   });
 
-  test('has a deletion, by its event or else by the last change', () => {
+  test('dates a deletion by its event, or else by the last change', () => {
     const events = [
       ...full.events,
       { eventAction: 'last changed', eventDate: '2026-05-02T00:00:00Z' },
@@ -101,14 +101,14 @@ describe('the record of a domain', () => {
     });
   });
 
-  test('counts the earlier of two expirations', () => {
+  test('uses the earlier of two expirations', () => {
     const events = [...full.events, { eventAction: 'Expiration', eventDate: '2026-09-01T00:00:00Z' }];
     expect(registrationIn({ ...full, events }, 'cafe.rest')).toMatchObject({
       expiresAt: new Date('2026-09-01T00:00:00Z'),
     });
   });
 
-  test('may name the domain with its own letters', () => {
+  test('may name the domain in Unicode', () => {
     const { ldhName: _, ...unnamed } = full;
     expect(resultOf({ ...unnamed, unicodeName: 'München.rest' }, 'xn--mnchen-3ya.rest').kind).toBe(
       'registered',
@@ -133,7 +133,7 @@ describe('the record of a domain', () => {
     ['no events', undefined],
     ['no expiration', full.events.slice(0, 2)],
     ['an expiration without a date', [{ eventAction: 'expiration' }]],
-    ['one that cannot be read', [{ eventAction: 'expiration', eventDate: 'x' }]],
+    ['an unreadable expiration date', [{ eventAction: 'expiration', eventDate: 'x' }]],
   ])('keeps everything else with %s', (_case, events) => {
     expect(registrationIn({ ...full, events }, 'cafe.rest')).toMatchObject({
       expiresAt: undefined,
@@ -150,7 +150,7 @@ describe('the record of a domain', () => {
     });
   });
 
-  test('any input is read without an exception', () => {
+  test('is parsed from any input without an exception', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), fc.jsonValue(), (body, events, entities) => {
         registrationIn(body, 'cafe.rest');

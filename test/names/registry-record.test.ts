@@ -126,7 +126,7 @@ describe('a record', () => {
     ).toEqual({ state: 'unseen', reason: 'unreadable', text: 'soon' });
   });
 
-  test('that is missing is absent once the parent zone agrees', () => {
+  test('that is missing counts as absent only if the parent zone agrees', () => {
     expect(factsOf(undefined, ABSENT)).toMatchObject({ registration: ABSENT, registrar: ABSENT });
     const reasonOf = (delegation?: Fact) => factsOf(undefined, delegation).registration;
     expect(reasonOf(createFact(['ns1.host.example']))).toEqual(notSeen('delegated_without_record'));
@@ -134,14 +134,14 @@ describe('a record', () => {
     expect(reasonOf()).toEqual(notSeen('registry_unavailable'));
   });
 
-  test('that is unreadable says nothing', () => {
+  test('that is unreadable leaves all facts unseen', () => {
     const unavailable = createFailedLookup('cafe.rest', AT, { code: 'busy' }).facts;
     expect(factsOf({ ...RECORD, ldhName: 'other.rest' })).toEqual(unavailable);
     expect(factsOf({ errorCode: 500 })).toEqual(unavailable);
     expect(unavailable.registration).toEqual({ state: 'unseen', reason: 'registry_unavailable' });
   });
 
-  test('any input is read without an exception', () => {
+  test('is parsed from any input without an exception', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), fc.jsonValue(), (body, one, other) => {
         factsOf(body);
@@ -171,14 +171,14 @@ describe('an owner', () => {
   });
 
   test.each([
-    ['text', replaced('fn', 'REDACTED FOR PRIVACY'), {}],
-    ['nothing', withFields((fields) => fields.filter(([name]) => name !== 'fn')), {}],
+    ['a privacy text', replaced('fn', 'REDACTED FOR PRIVACY'), {}],
+    ['a missing value', withFields((fields) => fields.filter(([name]) => name !== 'fn')), {}],
     [
-      'another value that the record declares as one (RFC 9537)',
+      'a replacement value (RFC 9537)',
       replaced('email', 'https://example.com/contact/8f3a'),
       { redacted: [{ name: { description: 'Registrant Email' }, method: 'replacementValue' }] },
     ],
-  ])('is the same while a field is hidden behind %s', (_case, registrant, more) => {
+  ])('is the same while a field is hidden by %s', (_case, registrant, more) => {
     const hidden = getFactValue(ownerOf(registrant, more)) ?? [];
     expect(hidden.length).toBe(full.length - 1);
     expect(isSameValue('owner', full, hidden)).toBe(true);
@@ -186,14 +186,14 @@ describe('an owner', () => {
     expect(mergeSameValue('owner', full, hidden)).toEqual(full);
   });
 
-  test('is unseen if all is hidden', () => {
+  test('is unseen if every field is hidden', () => {
     const all = withFields((fields) =>
       fields.map(([name, ...rest]) => [name, ...rest.slice(0, 2), 'REDACTED']),
     );
     expect(ownerOf(all)).toEqual({ state: 'unseen', reason: 'not_published' });
   });
 
-  test('is another one if a field that is visible in both differs', () => {
+  test('differs if a field that is visible in both differs', () => {
     const other = getFactValue(ownerOf(replaced('org', 'Thief Ltd'))) ?? [];
     expect(isSameValue('owner', full, other)).toBe(false);
     // Hidden in between: the earlier value is still known.
@@ -210,7 +210,7 @@ describe('a registrar', () => {
     [['name:Example'], ['name:Other'], false],
     [['iana:292'], ['name:Other'], true],
     [['iana:292'], [], false],
-  ])('%j and %j are one: %s', (one, other, same) => {
+  ])('%j and %j are the same: %s', (one, other, same) => {
     expect(isSameValue('registrar', one, other)).toBe(same);
     expect(isSameValue('registrar', other, one)).toBe(same);
   });

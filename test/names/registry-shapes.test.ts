@@ -12,12 +12,12 @@ import { REGISTRY_SHAPES } from '../support/registry-shapes.ts';
 
 const AT = new Date('2026-11-22T00:00:00Z');
 
-describe('a record is read fact by fact', () => {
+describe('parsing the record of a registry', () => {
   test.each(REGISTRY_SHAPES)('$registry', ({ record, reads }) => {
     const body: unknown = JSON.parse(JSON.stringify(record));
     const answer = { kind: 'answered', body, server: 'rdap.example', secure: true } as const;
     const { facts, result } = parseRegistryAnswer(answer, 'cafe.rest', AT);
-    expect(result.kind, 'no fact costs the record').toBe('registered');
+    expect(result.kind, 'an unreadable fact keeps the record').toBe('registered');
     const read = Object.fromEntries(
       Object.keys(reads).map((name) => {
         const fact = Object.entries(facts).find(([each]) => each === name)?.[1];
@@ -31,7 +31,7 @@ describe('a record is read fact by fact', () => {
 
 describe('a registrar', () => {
   test.each(['9994', '9999', '1', '0', '376', '09999', 'n/a', 'none'])(
-    'isn’t identified by the id %s, which anyone can have',
+    'isn’t identified by the shared ID %s',
     (id) => {
       const [one, other] = ['Proper Registrar GmbH', 'Elsewhere Registrar Inc.'].map((name) => [
         `iana:${id}`,
@@ -47,7 +47,7 @@ describe('a registrar', () => {
     [['iana:9999', 'name:Proper'], ['iana:292', 'name:PROPER'], true],
     [['iana:9999', 'name:Proper'], ['iana:292', 'name:Elsewhere'], false],
     [['iana:0292', 'name:Proper'], ['iana:292', 'name:Renamed'], true],
-  ])('%j and %j are one: %s', (one, other, same) => {
+  ])('%j and %j are the same: %s', (one, other, same) => {
     expect(isSameValue('registrar', one, other)).toBe(same);
   });
 });
@@ -60,7 +60,7 @@ describe('a lock', () => {
     expect(isTransferLock(normalizeStatus(status))).toBe(true);
   });
 
-  test('locks of the registry aren’t those of the registrar', () => {
+  test('of the registry is told apart from one of the registrar', () => {
     const statuses = ['serverDeleteProhibited', 'clientTransferProhibited', 'server update prohibited'];
     expect(
       findRegistryLocks([...statuses, 'server hold', 'server renew prohibited'].map(normalizeStatus)),
@@ -84,7 +84,7 @@ describe('a lock', () => {
     'client hold',
     'blocked by court',
     'pending transfer',
-  ])('%s is none', (status) => {
+  ])('%s is no lock', (status) => {
     expect(isLock(normalizeStatus(status))).toBe(false);
   });
 

@@ -17,17 +17,17 @@ const LONG = signed(-9, 1000);
 
 test.each([
   ['the latest signature of an RRset', [[signed(-9, 200), signed(-9, 300)], [LONG]], ends(300)],
-  ['the sooner RRset', [[signed(-9, 400)], [signed(-9, 300)]], ends(300)],
-  ['a signature that ended', [[signed(-300, -9)], [LONG]], ends(-9)],
-  ['one that begins within a day', [[signed(23, 300)], [LONG]], ends(300)],
-  ['one that begins in a day', [[signed(24, 300)], [LONG]], ends(300)],
-  ['none of no length', [[signed(-9, -9)], [LONG]], createUnknownFact('unsigned_answer')],
-  ['none that begins later', [[signed(25, 300), signed(-9, 200)], [LONG]], ends(200)],
-  ['none that ends before it begins', [[signed(-9, -10)], [LONG]], createUnknownFact('unsigned_answer')],
-  ['signatures of less than a week', [[LONG], [signed(-25, 25)]], ends(25, 'short')],
-  ['one that lasts a week', [[LONG], [signed(-68, 100)]], ends(100)],
+  ['the RRset that expires first', [[signed(-9, 400)], [signed(-9, 300)]], ends(300)],
+  ['an expired signature', [[signed(-300, -9)], [LONG]], ends(-9)],
+  ['a signature that begins within a day', [[signed(23, 300)], [LONG]], ends(300)],
+  ['a signature that begins in a day', [[signed(24, 300)], [LONG]], ends(300)],
+  ['no signature without a duration', [[signed(-9, -9)], [LONG]], createUnknownFact('unsigned_answer')],
+  ['no signature that begins later', [[signed(25, 300), signed(-9, 200)], [LONG]], ends(200)],
+  ['nothing that ends before it begins', [[signed(-9, -10)], [LONG]], createUnknownFact('unsigned_answer')],
+  ['a signature of less than a week as short', [[LONG], [signed(-25, 25)]], ends(25, 'short')],
+  ['a signature of a week as long', [[LONG], [signed(-68, 100)]], ends(100)],
   ['the RRset to warn of first', [[signed(-900, 90)], [signed(-25, 25)]], ends(90)],
-  ['no RRset without a signature', [[LONG], []], createUnknownFact('unsigned_answer')],
+  ['nothing if an RRset has no signature', [[LONG], []], createUnknownFact('unsigned_answer')],
 ])('counts %s', (_case, found, fact) => {
   expect(toSignaturesFact(found, AT)).toEqual(fact);
 });
@@ -35,11 +35,11 @@ test.each([
 test.each<
   [what: string, kind: string[], firstSeen: number, lastSeen: number, warnedFrom: number | undefined]
 >([
-  ['a long one three days before its end', [], -99, 0, 28],
-  ['one that is first seen later at once', [], 50, 60, 50],
-  ['a short one that the next daily lookup found again', ['short'], 40, 58, 40],
-  ['no short one that is newer', ['short'], 40, 57.9, undefined],
-  ['a short one that had ended', ['short'], 99, 100, 99],
+  ['a long signature three days before it expires', [], -99, 0, 28],
+  ['a long signature that is first seen later, at once', [], 50, 60, 50],
+  ['a short signature that the next daily lookup finds again', ['short'], 40, 58, 40],
+  ['no short signature that is newer', ['short'], 40, 57.9, undefined],
+  ['a short signature that expired', ['short'], 99, 100, 99],
 ])('warns of %s', (_what, kind, firstSeen, lastSeen, warnedFrom) => {
   const at = (hours: number) => new Date(AT.getTime() + hours * HOUR * 1000);
   const value = [at(100).toISOString(), ...kind];
@@ -47,14 +47,14 @@ test.each<
   expect(getSignatureWarningTime({ value, firstSeen: at(firstSeen), lastSeen: at(lastSeen) })).toBe(from);
 });
 
-test('moments wrap around in 2106', () => {
+test('signature times wrap around in 2106', () => {
   const at = new Date((2 ** 32 - HOUR) * 1000);
   const signature = { inception: 2 ** 32 - 200 * HOUR, expiration: 100 * HOUR };
   const end = new Date((2 ** 32 + 100 * HOUR) * 1000).toISOString();
   expect(toSignaturesFact([[signature], [signature]], at)).toEqual(createFact([end]));
 });
 
-test('takes any moments', () => {
+test('any signature times are accepted', () => {
   const serial = fc.integer({ min: 0, max: 2 ** 32 - 1 });
   const signatures = fc.array(fc.record({ inception: serial, expiration: serial }), { maxLength: 50 });
   fc.assert(

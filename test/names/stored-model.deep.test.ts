@@ -16,8 +16,8 @@ import fc from '../support/properties.ts';
 import { arrangedList } from '../support/unprotected.ts';
 
 /*
- * Random histories through the database, by two concurrent processes: like in the pure functions, each change is
- * explained by exactly one order or is one alarm.
+ * Runs random histories through the database with two concurrent processes. As in the pure functions, each
+ * change is explained by exactly one order or raised once.
  */
 
 const HOUR_MS = 3_600_000;
@@ -37,12 +37,11 @@ afterAll(async () => {
   await database.drop();
 });
 
-let names = 0;
+let nameCount = 0;
 
-/** A watched name with the lookups of the test. */
 async function arrange() {
-  names += 1;
-  const name = `n${names}.rest`;
+  nameCount += 1;
+  const name = `n${nameCount}.rest`;
   let nowMs = START;
   let facts: Facts = {};
   const orders: NameOrder[] = [];
@@ -66,7 +65,7 @@ async function arrange() {
       ...store,
       find: async (which: string) => {
         const found = await store.find(which);
-        // Every lookup is due, and none at the registry.
+        // Every DNS lookup is due, and no registry lookup.
         return found && { ...found, nextDnsAt: now(), nextRegistryAt: new Date(nowMs + DAY_MS) };
       },
     },
@@ -96,7 +95,7 @@ async function arrange() {
       orders.push({ id, task: 'nameservers', state: 'succeeded', sentAt: now(), nameServers });
     },
     /** Two processes run a lookup at once; one is saved. */
-    async look(afterMs: number) {
+    async lookUp(afterMs: number) {
       nowMs += afterMs;
       await Promise.all([lookUpName(deps, name, never), lookUpName(deps, name, never)]);
       const merged = mergeObservation(pure.history, { name, at: now(), facts });
@@ -147,12 +146,12 @@ test('each change is explained by exactly one order or is part of one incident',
         registrar: createFact(['iana:101']),
         statuses: createFact(['active', LOCK]),
       });
-      await name.look(HOUR_MS);
+      await name.lookUp(HOUR_MS);
       const wanted = { raised: 0, explained: 0 };
       let isLocked = true;
       for (const [index, what] of steps.entries()) {
         const n = index + 1;
-        await name.look(25 * DAY_MS);
+        await name.lookUp(25 * DAY_MS);
         if (what === 'asked') name.order(`o${n}`, [`ns1.n${n}.example`]);
         if (what === 'asked' || what === 'stray') name.show(delegation(n));
         if (what === 'owner') name.show({ owner: createFact([`fn:${n}`]) });
@@ -163,7 +162,7 @@ test('each change is explained by exactly one order or is part of one incident',
         }
         if (what === 'asked') wanted.explained += 1;
         else if (what !== 'quiet' && !(what === 'lock' && isLocked)) wanted.raised += 1;
-        for (let look = 0; look < 3; look += 1) await name.look(HOUR_MS);
+        for (let look = 0; look < 3; look += 1) await name.lookUp(HOUR_MS);
       }
       const stored = await name.stored();
       expect(stored.toSorted()).toEqual(name.pure.raised.toSorted());
@@ -188,7 +187,7 @@ test('a year of renewals raises nothing', async () => {
       name.show({ expires_at: createFact([new Date(START + (day + 365) * DAY_MS).toISOString()]) });
     if (day % 120 === 60) name.show({ statuses: createFact(['active', LOCK, 'renew period']) });
     if (day % 120 === 65) name.show({ statuses: createFact(['active', LOCK]) });
-    await name.look(DAY_MS);
+    await name.lookUp(DAY_MS);
   }
   expect(await name.stored()).toEqual([]);
 }, 60_000);

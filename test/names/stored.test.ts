@@ -19,10 +19,10 @@ const fact: fc.Arbitrary<Fact> = fc.oneof(
   fc.constantFrom(createUnknownFact('timeout'), createUnknownFact('not_published'), createFact([])),
   fc.array(fc.constantFrom('a', 'b', 'pending transfer'), { minLength: 1 }).map(createFact),
 );
-const looks = fc.array(fc.array(fc.tuple(fc.constantFrom<FactName>(...FACT_NAMES), fact)), { maxLength: 8 });
+const steps = fc.array(fc.array(fc.tuple(fc.constantFrom<FactName>(...FACT_NAMES), fact)), { maxLength: 8 });
 
 /** A name's state after some lookups. */
-function known(given: readonly (readonly (readonly [FactName, Fact])[])[]) {
+function buildState(given: readonly (readonly (readonly [FactName, Fact])[])[]) {
   let history: NameHistory = {};
   let knownChanges: readonly KnownChange[] = [];
   for (const [n, facts] of given.entries()) {
@@ -40,30 +40,30 @@ function known(given: readonly (readonly (readonly [FactName, Fact])[])[]) {
   return { history, knownChanges };
 }
 
-function kept(value: unknown): unknown {
+function roundTrip(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
 }
 
 describe('a name’s known facts', () => {
-  test('survive a conversion to JSON', () => {
+  test('survive a JSON round trip', () => {
     fc.assert(
-      fc.property(looks, (given) => {
-        const { history, knownChanges } = known(given);
-        expect(storedHistorySchema.parse(kept(history))).toEqual(history);
-        expect(storedKnownChangesSchema.parse(kept(knownChanges))).toEqual(knownChanges);
+      fc.property(steps, (given) => {
+        const { history, knownChanges } = buildState(given);
+        expect(storedHistorySchema.parse(roundTrip(history))).toEqual(history);
+        expect(storedKnownChangesSchema.parse(roundTrip(knownChanges))).toEqual(knownChanges);
       }),
     );
   });
 
   test('keep the order that explains a change', () => {
     const owner = (value: string) => [['owner', createFact([`fn:${value}`])]] as const;
-    const { knownChanges } = known([owner('1'), owner('2'), owner('2')]);
-    expect(storedKnownChangesSchema.parse(kept(knownChanges))).toMatchObject([
+    const { knownChanges } = buildState([owner('1'), owner('2'), owner('2')]);
+    expect(storedKnownChangesSchema.parse(roundTrip(knownChanges))).toMatchObject([
       { kind: 'owner', orderId: 'O1' },
     ]);
   });
 
-  test('aren’t read from other values', () => {
+  test('are refused if malformed', () => {
     expect(() => storedHistorySchema.parse([])).toThrow();
     expect(() => storedHistorySchema.parse({ mx: { past: 'none' } })).toThrow();
     expect(() => storedKnownChangesSchema.parse({})).toThrow();
@@ -83,7 +83,7 @@ describe('an impact', () => {
   });
   const some = { count: 12, privateCount: 0, names: ['one.rest'] };
 
-  test('survives a conversion to JSON', () => {
+  test('survives a JSON round trip', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...IMPACT_TASKS),
@@ -99,7 +99,7 @@ describe('an impact', () => {
             dependents,
             checks,
           });
-          const read = storedImpactSchema.parse(kept(impact));
+          const read = storedImpactSchema.parse(roundTrip(impact));
           expect(read).toEqual(impact);
           expect(compareImpacts(impact, read)).toEqual({ appeared: [], disappeared: [], changed: [] });
         },
@@ -107,7 +107,7 @@ describe('an impact', () => {
     );
   });
 
-  test('isn’t read from other values', () => {
+  test('is refused if malformed', () => {
     expect(() => storedImpactSchema.parse({ task: 'delete' })).toThrow();
   });
 });

@@ -35,7 +35,7 @@ afterEach(async () => {
   closing = [];
 });
 
-/** The sandbox's registry and DNS, and the processing of a name's lookups, with a clock of the test. */
+/** The sandbox's registry and DNS, and the processing of a name's lookups, with a fake clock. */
 async function arrange(orders: readonly NameOrder[] = []) {
   let now = START;
   const service = await startSandboxService({ now: () => now });
@@ -56,7 +56,7 @@ async function arrange(orders: readonly NameOrder[] = []) {
   const raised: IncidentKind[] = [];
   const explained = new Set<string>();
 
-  async function look(): Promise<void> {
+  async function lookUp(): Promise<void> {
     const url = new URL(`domain/${NAME}`, service.rdapBootstrapUrl);
     const { statusCode, body } = await request(url);
     const record: unknown = await body.json();
@@ -90,13 +90,13 @@ async function arrange(orders: readonly NameOrder[] = []) {
       for (; halfDays <= untilDay * 2; halfDays += 1) {
         now = START + (halfDays * DAY) / 2;
         for (const step of steps) if (step.day * 2 === halfDays) step.run();
-        await look();
+        await lookUp();
       }
     },
   };
 }
 
-describe('a theft', () => {
+describe('a hijack', () => {
   test('is reported step by step', async () => {
     const { scene, raised, explained, play } = await arrange();
     const steps = theft(scene);
@@ -108,7 +108,7 @@ describe('a theft', () => {
   });
 });
 
-describe('a botched move', () => {
+describe('a failed nameserver change', () => {
   const order: NameOrder = {
     id: 'O1',
     task: 'nameservers',
@@ -142,7 +142,7 @@ describe('a botched move', () => {
     ]);
   });
 
-  test('is explained by its order, although the name’s use can’t be seen', async () => {
+  test('is explained by its order, even while the mail servers are unseen', async () => {
     const { scene, raised, explained, history, play } = await arrange([order]);
     await play(failedMove(scene).slice(0, 1), 3);
     expect(raised).toEqual([]);
@@ -153,7 +153,7 @@ describe('a botched move', () => {
 });
 
 describe('a lapsed delegation', () => {
-  test('is no change of the name, and is never reported as unused', async () => {
+  test('raises nothing, and leaves the mail servers unseen', async () => {
     const { scene, raised, facts, play } = await arrange();
     await play(lapsedDelegation(scene), 12);
     expect(raised).toEqual([]);
@@ -163,7 +163,7 @@ describe('a lapsed delegation', () => {
     });
   });
 
-  test('with a stranger’s zone shows in the name’s use', async () => {
+  test('with a stranger’s zone changes the mail servers', async () => {
     const { scene, facts, history, play } = await arrange();
     await play(lapsedDelegation(scene), 22);
     expect(facts().mx).toEqual(createFact(['10 mail.thief.example']));

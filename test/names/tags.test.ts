@@ -8,14 +8,14 @@ test.each([
   ['#Brand #Client ACME', ['brand', 'client-acme']],
   ['brand;client-acme\nshop', ['brand', 'client-acme', 'shop']],
   [' , ', []],
-])('the tags %j', (text, tags) => {
+])('the tags %j are parsed', (text, tags) => {
   expect(parseTags(text)).toEqual({ ok: true, tags });
 });
 
 test.each([
   ['brand client-acme', ['brand', 'client-acme']],
   ['"brand, Client ACME"', ['brand', 'client-acme']],
-])('a cell with the tags %s', async (cell, tags) => {
+])('a CSV cell with the tags %s is parsed', async (cell, tags) => {
   expect(await parseDetailsImport(`name,tags\ncafe.rest,${cell}\n`)).toMatchObject({
     rows: [{ change: { tags } }],
   });
@@ -26,7 +26,7 @@ test.each([
   ['U0BOB', 'owner', { owner: 'U0BOB' }],
   ['C0OPS', 'channel', { channel: 'C0OPS' }],
   ['for  the shop', 'note', { note: 'for the shop' }],
-])('cells with %j change %s alone', async (cell, columns, change) => {
+])('cells with %j change only %s', async (cell, columns, change) => {
   const cells = columns.split(',').map(() => cell);
   const read = await parseDetailsImport(`name,${columns}\ncafe.rest,${cells.join()}\n`);
   expect(read.ok && read.rows[0]?.change).toEqual(change);

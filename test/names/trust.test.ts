@@ -14,7 +14,7 @@ import { formatDoubt } from '../../src/slack/names/doubt.view.ts';
 import { DAY_MS } from '../expiry/rig.ts';
 import { newOrder } from '../orders/sample.ts';
 
-/* A stolen name gets a later date, like a renewed one: it must not look renewed. */
+/* A hijacked name gets a later date, like a renewed one, but must not look renewed. */
 
 const NOW = new Date('2027-06-14T12:00:00Z');
 const inDays = (days: number) => new Date(NOW.getTime() + days * DAY_MS);
@@ -36,20 +36,20 @@ function record(endsInDays: number, more: Partial<Registration> = {}): Registrat
 }
 
 /** A name after lookups, a day apart. */
-function lookedUp(...records: readonly Registration[]): WatchedDomain {
+function afterLookups(...records: readonly Registration[]): WatchedDomain {
   const name = createWatchedDomain('cafe.rest', 'U0ALICE', NOW);
-  return records.reduce((known, each, day) => then(known, day, each), name);
+  return records.reduce((known, each, day) => applyLookup(known, day, each), name);
 }
 
-function then(known: WatchedDomain, day: number, next: Registration): WatchedDomain {
+function applyLookup(known: WatchedDomain, day: number, next: Registration): WatchedDomain {
   const { name } = known;
   const result = { kind: 'registered', registration: next, server: 'rdap.example' } as const;
   return { ...known, ...updateDatesAfterLookup(known, { name, at: inDays(day), facts: {}, result }) };
 }
 
 describe('a date that moves forward', () => {
-  test('at the same registrar is a renewal, in any spelling', () => {
-    const renewed = lookedUp(record(20), record(20 + YEAR, { registrar: 'OURS, LTD.' }));
+  test('at the same registrar, in any spelling, is a renewal', () => {
+    const renewed = afterLookups(record(20), record(20 + YEAR, { registrar: 'OURS, LTD.' }));
     expect(renewed).toMatchObject({ expiry: { at: inDays(20 + YEAR) }, doubt: undefined });
   });
 
@@ -59,27 +59,27 @@ describe('a date that moves forward', () => {
       { registrar: 'Elsewhere Inc.' },
       /registrar “Elsewhere Inc\.” instead of “Ours Ltd”/,
     ],
-    ['no registrar any more', { registrar: undefined }, /but no longer the registrar \(“Ours Ltd”\)/],
-    ['a transfer since', { transferredAt: inDays(0.5) }, /It wasn’t renewed/],
-  ])('with %s leaves the name at its old expiry, whenever the lookup is', (_what, change, said) => {
+    ['no registrar', { registrar: undefined }, /but no longer the registrar \(“Ours Ltd”\)/],
+    ['a transfer since the last lookup', { transferredAt: inDays(0.5) }, /It wasn’t renewed/],
+  ])('with %s leaves the old expiry, in later lookups too', (_what, change, pattern) => {
     const stolen = record(20 + YEAR, change);
-    const once = lookedUp(record(20), stolen);
+    const once = afterLookups(record(20), stolen);
     expect(once.expiry?.at).toEqual(inDays(20));
-    expect(once.doubt && formatDoubt(once.doubt)).toMatch(said);
-    const again = then(then(once, 2, stolen), 3, stolen);
+    expect(once.doubt && formatDoubt(once.doubt)).toMatch(pattern);
+    const again = applyLookup(applyLookup(once, 2, stolen), 3, stolen);
     expect(again.expiry?.at).toEqual(inDays(20));
-    expect(again.doubt && formatDoubt(again.doubt)).toMatch(said);
+    expect(again.doubt && formatDoubt(again.doubt)).toMatch(pattern);
   });
 
-  test('after a change of the registrar, at another lookup, is no renewal either', () => {
-    const moved = lookedUp(record(20), record(20, { registrar: 'Elsewhere Inc.' }));
+  test('in a lookup after the registrar changed is no renewal either', () => {
+    const moved = afterLookups(record(20), record(20, { registrar: 'Elsewhere Inc.' }));
     expect(moved.doubt).toBeUndefined();
-    const later = then(moved, 2, record(20 + YEAR, { registrar: 'Elsewhere Inc.' }));
+    const later = applyLookup(moved, 2, record(20 + YEAR, { registrar: 'Elsewhere Inc.' }));
     expect(later.expiry?.at).toEqual(inDays(20));
   });
 
-  test('shows the name elsewhere until it is back', () => {
-    const { trusted } = lookedUp(record(20));
+  test('at another registrar is an unknown transfer until the name returns', () => {
+    const { trusted } = afterLookups(record(20));
     const at = (registrar: string) => {
       const seen = { value: [`name:${registrar}`], firstSeen: NOW, lastSeen: NOW };
       const history = { registrar: { current: seen, candidate: undefined, past: [], unseen: undefined } };
@@ -87,51 +87,51 @@ describe('a date that moves forward', () => {
     };
     expect(at('Elsewhere Inc.')).toBe(true);
     expect(at('OURS, LTD.')).toBe(false);
-    expect(hasUnknownTransfer({ trusted, history: {} }, NOW), 'nothing was seen').toBe(false);
+    expect(hasUnknownTransfer({ trusted, history: {} }, NOW), 'no registrar was seen').toBe(false);
     expect(hasUnknownTransfer({ trusted: undefined, history: {} }, NOW)).toBe(false);
   });
 
-  test('counts again when the name is back', () => {
-    const stolen = lookedUp(record(20), record(20 + YEAR, { registrar: 'Elsewhere Inc.' }));
-    const back = then(stolen, 2, record(20 + YEAR));
+  test('counts again when the name returns', () => {
+    const stolen = afterLookups(record(20), record(20 + YEAR, { registrar: 'Elsewhere Inc.' }));
+    const back = applyLookup(stolen, 2, record(20 + YEAR));
     expect(back).toMatchObject({ expiry: { at: inDays(20 + YEAR) }, doubt: undefined });
   });
 
   test('of a name whose registry never shows a registrar is a renewal', () => {
-    const renewed = lookedUp(
+    const renewed = afterLookups(
       record(20, { registrar: undefined }),
       record(20 + YEAR, { registrar: undefined }),
     );
     expect(renewed.expiry?.at).toEqual(inDays(20 + YEAR));
   });
 
-  test('by a transfer that was requested here counts, once', () => {
+  test('by a transfer through the bot counts once', () => {
     const order = newOrder(['cafe.rest'], { id: 'order-1', task: 'transfer', input: {} });
-    const asked = buildWatchListChange(
+    const requested = buildWatchListChange(
       order,
       { name: 'cafe.rest', sentAt: inDays(1), answeredAt: inDays(1) },
-      lookedUp(record(20)),
+      afterLookups(record(20)),
       inDays(1),
     )?.after;
-    if (asked === undefined) throw new Error('it is not watched');
+    if (requested === undefined) throw new Error('missing name');
     // The registry shows it days later.
-    const waiting = then(asked, 2, record(20));
-    const ours = then(
+    const waiting = applyLookup(requested, 2, record(20));
+    const ours = applyLookup(
       waiting,
       5,
       record(20 + YEAR, { registrar: 'Elsewhere Inc.', transferredAt: inDays(4) }),
     );
     expect(ours).toMatchObject({ expiry: { at: inDays(20 + YEAR) }, doubt: undefined });
-    const stolen = then(
+    const stolen = applyLookup(
       ours,
       9,
       record(20 + 2 * YEAR, { registrar: 'Thief Inc.', transferredAt: inDays(8) }),
     );
-    expect(stolen.expiry?.at, 'the next one is not').toEqual(inDays(20 + YEAR));
+    expect(stolen.expiry?.at, 'the next transfer is not ours').toEqual(inDays(20 + YEAR));
   });
 });
 
-test('a requested transfer is expected for 60 days, and comes once', () => {
+test('a requested transfer is expected once, for 60 days', () => {
   const trusted = { registrar: 'Ours Ltd', at: NOW, transferExpectedAt: NOW };
   const [other, ours] = [{ registrar: 'New Ltd', transferredAt: undefined }, record(20)];
   const late = new Date(inDays(60).getTime() + 1);
@@ -145,13 +145,13 @@ test('a requested transfer is expected for 60 days, and comes once', () => {
     false,
   ]);
   expect(expected({ ...ours, transferredAt: NOW }, inDays(1)), 'from another account').toBe(false);
-  expect(expected({ ...ours, transferredAt: inDays(-1) }, inDays(1)), 'an older one').toBe(true);
+  expect(expected({ ...ours, transferredAt: inDays(-1) }, inDays(1)), 'an older transfer').toBe(true);
   const known = { ...trusted, transferExpectedAt: undefined };
   expect(findDistrust(known, { ...ours, transferredAt: NOW }, NOW), 'when it was trusted').toBeUndefined();
   expect(updateTrust(known, { ...ours, transferredAt: NOW }, NOW).transferExpectedAt).toBeUndefined();
 });
 
-test('a name is elsewhere if it is at none of the service’s registrars', () => {
+test('a name is at a foreign registrar if it is at none of the service’s registrars', () => {
   const elsewhere = (...own: string[]) => isAtForeignRegistrar(own, 'Ours Ltd');
   expect([elsewhere(), elsewhere('New Ltd'), elsewhere('New Ltd', 'OURS LTD.')]).toEqual([
     false,

@@ -52,12 +52,12 @@ class Watched {
   };
 
   constructor() {
-    this.look();
-    this.pass(HOUR);
-    this.look();
+    this.lookUp();
+    this.advance(HOUR);
+    this.lookUp();
   }
 
-  pass(ms: number): void {
+  advance(ms: number): void {
     this.now += ms;
   }
 
@@ -75,8 +75,8 @@ class Watched {
     return id;
   }
 
-  /** One lookup; the given facts differ only this once. */
-  look(otherwise: Facts = {}): void {
+  /** Looks the name up once, with these facts overridden. */
+  lookUp(overrides: Facts = {}): void {
     const at = new Date(this.now);
     const facts: { [Name in FactName]?: Fact } = {};
     for (const fact of FACT_NAMES) {
@@ -86,7 +86,7 @@ class Watched {
     const merged = mergeObservation(this.history, {
       name: 'cafe.rest',
       at,
-      facts: { ...facts, ...otherwise },
+      facts: { ...facts, ...overrides },
     });
     const { history, changes } = merged;
     const found = explainChanges({ changes, history, orders: this.orders, knownChanges: this.knownChanges });
@@ -103,8 +103,8 @@ class Watched {
   /** Days of lookups, several a day. */
   watch(days = 1, everyMs = 6 * HOUR): void {
     for (let ms = 0; ms < days * DAY; ms += everyMs) {
-      this.pass(everyMs);
-      this.look();
+      this.advance(everyMs);
+      this.lookUp();
     }
   }
 
@@ -124,7 +124,7 @@ describe('a change without an order is raised once', () => {
     ['pending_delete', { statuses: [...ACTIVE, 'redemption period'] }],
     ['pending_delete', { statuses: [...ACTIVE, 'pending delete'] }],
     ['unregistered', { registration: [], registrar: [], statuses: [], registry_nameservers: [], owner: [] }],
-  ])('%s', (kind, state) => {
+  ])('%s: %j', (kind, state) => {
     const name = new Watched();
     name.change(state);
     name.watch(20);
@@ -132,7 +132,7 @@ describe('a change without an order is raised once', () => {
     expect(name.explained).toEqual([]);
   });
 
-  test('nameservers, although three sources show them one after the other', () => {
+  test('nameservers, even if three sources show them at different times', () => {
     const name = new Watched();
     const rogue = ['ns1.thief.example'];
     name.change({ parent_nameservers: rogue });
@@ -153,19 +153,19 @@ describe('a change without an order is raised once', () => {
 
   test('only after two lookups', () => {
     const name = new Watched();
-    name.pass(HOUR);
-    name.look({ registrar: createFact(['iana:999']), ds: createFact([]) });
+    name.advance(HOUR);
+    name.lookUp({ registrar: createFact(['iana:999']), ds: createFact([]) });
     name.watch(1);
     name.change({ registrar: ['iana:999', 'name:Thief'] });
-    name.pass(HOUR);
-    name.look();
+    name.advance(HOUR);
+    name.lookUp();
     expect(name.kinds).toEqual([]);
-    name.pass(HOUR);
-    name.look();
+    name.advance(HOUR);
+    name.lookUp();
     expect(name.kinds).toEqual(['registrar']);
   });
 
-  test('a deletion continues to its end as one', () => {
+  test('a deletion, with all its stages', () => {
     const name = new Watched();
     name.change({ statuses: ['redemption period'], secure_dns: [], ds: [] });
     name.setNameservers();
@@ -174,11 +174,11 @@ describe('a change without an order is raised once', () => {
     name.watch(5);
     name.change({ registration: [], registrar: [], statuses: [], owner: [], expires_at: [] });
     name.watch(5);
-    // The locks went with the deletion; people learn which.
+    // The deletion also removed the locks, which are reported.
     expect(name.kinds).toEqual(['lock', 'lock', 'pending_delete']);
   });
 
-  test('a hold, with the delegation that it removes, whichever is seen first', () => {
+  test('a hold, which covers a later loss of the delegation, but no earlier one', () => {
     const gone = { parent_nameservers: [], ds: [] };
     const name = new Watched();
     name.change({ statuses: [...ACTIVE, 'server hold'] });
@@ -197,7 +197,7 @@ describe('a change without an order is raised once', () => {
   test.each([
     ['hold', 'server hold'],
     ['pending_delete', 'redemption period'],
-  ] as const)('a delegation that goes after a %s has ended', (kind, status) => {
+  ] as const)('a delegation lost after a %s has ended', (kind, status) => {
     const name = new Watched();
     name.change({ statuses: [...ACTIVE, status] });
     name.watch(1);
@@ -208,7 +208,7 @@ describe('a change without an order is raised once', () => {
     expect(name.kinds).toEqual([kind, 'delegation_gone']);
   });
 
-  test('each removed lock is named, but not one that a registry sets for a while', () => {
+  test('each removed lock, except a temporary one of the registry', () => {
     const name = new Watched();
     name.change({ statuses: ['active'] });
     name.watch(1);
@@ -230,7 +230,7 @@ describe('a change without an order is raised once', () => {
     expect(young.kinds).toEqual(['lock']);
   });
 
-  test('the lock of a registrar is named, however young the name is', () => {
+  test('a registrar’s lock, even on a young name', () => {
     const name = new Watched();
     name.change({ registered_at: [new Date(name.now).toISOString()] });
     name.watch(1);
@@ -239,7 +239,7 @@ describe('a change without an order is raised once', () => {
     expect(name.kinds).toEqual(['lock']);
   });
 
-  test('a name that disappears and comes back is reported once', () => {
+  test('a name that disappears and comes back', () => {
     const name = new Watched();
     const before = name.state;
     name.change({
@@ -256,7 +256,7 @@ describe('a change without an order is raised once', () => {
     expect(name.kinds).toEqual(['unregistered']);
   });
 
-  test('the next change of the same fact is another one, however soon', () => {
+  test('a second change of the same fact, separately', () => {
     const name = new Watched();
     name.change({ ds: ['2 13 2 cd'] });
     name.watch(1);
@@ -265,16 +265,27 @@ describe('a change without an order is raised once', () => {
     expect(name.unexplained.map(({ change }) => change.after)).toEqual([['2 13 2 cd'], ['3 13 2 ef']]);
   });
 
-  test('a registrar and an owner that come back with a registration are not reported separately', () => {
+  test('but not if a missing registrar and owner return', () => {
+    const name = new Watched();
+    const before = name.state;
+    name.change({ registrar: [], owner: [] });
+    name.watch(2);
+    name.change({ registrar: before.registrar ?? [], owner: before.owner ?? [] });
+    name.watch(5);
+    expect(name.kinds).toEqual([]);
+  });
+
+  test('also if another registrar and owner appear after a time without one', () => {
     const name = new Watched();
     name.change({ registrar: [], owner: [] });
     name.watch(2);
     name.change({ registrar: ['iana:5'], owner: ['fn:5'] });
     name.watch(5);
-    expect(name.kinds).toEqual([]);
+    expect(name.kinds).toEqual(['registrar', 'owner']);
+    expect(name.unexplained[0]?.change.before).toEqual(['iana:292', 'name:Ours']);
   });
 
-  test('a renamed registrar is not another one', () => {
+  test('but not if the registrar is only renamed', () => {
     const name = new Watched();
     name.change({ registrar: ['iana:292', 'name:Ours Renamed'] });
     name.watch(5);
@@ -310,26 +321,26 @@ describe('exact limits', () => {
 
   test.each<[what: string, former: KnownChange, fact: FactName, after: string[], days: number, NameHistory?]>(
     [
-      ['a deletion until the end', known('pending_delete', 'statuses'), 'registration', [], 100],
-      ['a hold without its delegation', known('hold', 'statuses'), 'nameservers', [], 14, HOLD],
-      ['a hold without its DS', known('hold', 'statuses'), 'ds', [], 14, HOLD],
-      ['a lost delegation', known('delegation_gone', 'parent_nameservers'), 'nameservers', [], 14],
+      ['an unregistered name after a deletion', known('pending_delete', 'statuses'), 'registration', [], 100],
+      ['a delegation lost during a hold', known('hold', 'statuses'), 'nameservers', [], 14, HOLD],
+      ['a DS lost during a hold', known('hold', 'statuses'), 'ds', [], 14, HOLD],
+      ['servers of a lost delegation', known('delegation_gone', 'parent_nameservers'), 'nameservers', [], 14],
       [
-        'servers in the parent zone',
+        'nameservers in the parent zone',
         known('nameservers', 'registry_nameservers', ['b']),
         'parent_nameservers',
         ['b'],
         14 + 1 / DAY,
       ],
       [
-        'one of the servers',
+        'one of the nameservers',
         known('nameservers', 'registry_nameservers', ['b', 'c']),
         'nameservers',
         ['b'],
         14 + 1 / DAY,
       ],
     ],
-  )('%s is the same change until then', (_what, former, source, after, days, history) => {
+  )('%s belongs to the earlier change until the limit', (_what, former, source, after, days, history) => {
     const isRaised = (ms: number) =>
       explain([change(source, after, ms)], [former], history).unexplained.length;
     expect([isRaised(days * DAY - 1), isRaised(days * DAY)]).toEqual([0, 1]);
@@ -338,7 +349,7 @@ describe('exact limits', () => {
   test.each<[what: string, former: KnownChange, changed: FactChange, NameHistory?]>([
     ['another DS during a hold', known('hold', 'statuses'), change('ds', ['2 13 2 cd'], 1), HOLD],
     [
-      'one of the servers in the parent zone',
+      'one of the nameservers in the parent zone',
       known('nameservers', 'registry_nameservers', ['b', 'c']),
       change('parent_nameservers', ['b'], 1),
     ],
@@ -346,22 +357,22 @@ describe('exact limits', () => {
     expect(explain([changed], [former], history).unexplained).toHaveLength(1);
   });
 
-  test('a lock that a registry sets is removed by itself for 65 days', () => {
+  test('a registry may remove its own lock without an incident for 65 days', () => {
     const isRaised = (ms: number) =>
       explain([change('statuses', [], ms, LOCKED)], [], YOUNG).unexplained.length;
     expect([isRaised(65 * DAY - 1), isRaised(65 * DAY)]).toEqual([0, 1]);
   });
 
-  test('a zone requests its DS for 14 days, and again 14 days after an unexpected move', () => {
+  test('a zone’s DS request counts for 14 days, but not within 14 days of an unexpected change', () => {
     const isRaised = (ms: number, former: KnownChange[], seenAt = ms) =>
       explain([change('ds', ['2 13 2 cd'], ms)], former, { requested_ds: fact(['2 13 2 cd'], seenAt) })
         .unexplained.length;
     expect([isRaised(14 * DAY - 1, [], 0), isRaised(14 * DAY, [], 0)]).toEqual([0, 1]);
     const moved = [known('nameservers', 'nameservers', ['b'])];
     expect([isRaised(14 * DAY - 1, moved), isRaised(14 * DAY, moved)]).toEqual([1, 0]);
-    expect(isRaised(1, [known('owner', 'owner', ['b'])]), 'another kind').toBe(0);
-    expect(isRaised(1, [known('registrar', 'registrar', ['b'], 'O1')]), 'by an order').toBe(0);
-    expect(explain([change('nameservers', ['b'], 1)], [], ZONE).unexplained, 'no DS').toHaveLength(1);
+    expect(isRaised(1, [known('owner', 'owner', ['b'])]), 'after a change of another kind').toBe(0);
+    expect(isRaised(1, [known('registrar', 'registrar', ['b'], 'O1')]), 'after an ordered change').toBe(0);
+    expect(explain([change('nameservers', ['b'], 1)], [], ZONE).unexplained, 'not a DS').toHaveLength(1);
   });
 
   test.each<[why: string, NameOrder, FactChange]>([
@@ -380,25 +391,25 @@ describe('exact limits', () => {
     ],
     ['used', order('authcode', 0), change('statuses', [], 0, ['client transfer prohibited'])],
     ['content_mismatch', order('authcode', 0), change('statuses', [], 0, ['client delete prohibited'])],
-  ])('%s: %j', (why, asked, changed) => {
-    const found = explain([changed], [], {}, [asked]);
+  ])('an order is %s: %j', (why, sent, changed) => {
+    const found = explain([changed], [], {}, [sent]);
     expect(found.unexplained[0]?.orders[0]?.reason ?? 'used').toBe(why);
     expect(found.unexplained).toHaveLength(why === 'used' ? 0 : 1);
   });
 
-  test('what an order explains in one source, it must explain in the others', () => {
-    const asked = order('nameservers', 0, { nameServers: ['b'] });
+  test('an order that explains one source must explain the others', () => {
+    const sent = order('nameservers', 0, { nameServers: ['b'] });
     const isRaised = (after: string[], orderId?: string) =>
       explain(
         [change('nameservers', after, 1)],
         [known('nameservers', 'parent_nameservers', ['b', 'c'], orderId)],
         {},
-        [asked],
+        [sent],
       ).unexplained.length;
     expect([isRaised(['c'], 'O1'), isRaised(['c'])]).toEqual([1, 0]);
   });
 
-  test('orders are listed from the latest, then by their id', () => {
+  test('orders are listed latest first, then by descending ID', () => {
     const orders = [
       order('renew', 0, { id: 'O2' }),
       order('renew', 0, { id: 'O3' }),
@@ -408,7 +419,7 @@ describe('exact limits', () => {
     expect(raised?.orders.map(({ id }) => id)).toEqual(['O1', 'O3', 'O2']);
   });
 
-  test('changes are raised by their source, and remembered for 150 days', () => {
+  test('changes are sorted by source, and remembered for 150 days', () => {
     const both = [change('owner', ['b'], 150 * DAY), change('registrar', ['b'], 150 * DAY)];
     const kinds = (changes: FactChange[]) => explain(changes).unexplained.map(({ change: { kind } }) => kind);
     expect(kinds(both)).toEqual(kinds(both.toReversed()));
@@ -418,8 +429,8 @@ describe('exact limits', () => {
   });
 });
 
-describe('an order explains', () => {
-  test('its requested nameservers, in any source, and nothing else', () => {
+describe('explaining a change', () => {
+  test('an order explains its nameservers in any source, and nothing else', () => {
     const name = new Watched();
     const id = name.order('nameservers', { nameServers: ['ns1.b.example', 'ns2.b.example'] });
     name.setNameservers('ns2.b.example', 'ns1.b.example');
@@ -435,7 +446,7 @@ describe('an order explains', () => {
     expect(name.unexplained[0]?.orders).toMatchObject([{ id }]);
   });
 
-  test('no theft at the same time as a move', () => {
+  test('an order doesn’t explain a hijack during its nameserver change', () => {
     const name = new Watched();
     name.order('nameservers', { nameServers: ['ns1.b.example'] });
     name.change({ nameservers: ['ns1.b.example', 'ns9.b.example'] });
@@ -446,7 +457,7 @@ describe('an order explains', () => {
     expect(name.kinds).toEqual(['nameservers']);
   });
 
-  test('the loss of the DS with a move, and no new DS', () => {
+  test('a nameserver order explains the loss of the DS, but no new DS', () => {
     const name = new Watched();
     name.order('nameservers', { nameServers: ['ns1.b.example'] });
     name.setNameservers('ns1.b.example');
@@ -461,7 +472,7 @@ describe('an order explains', () => {
     expect(other.kinds).toEqual(['ds']);
   });
 
-  test('a DS that the zone requests, also after the request has ended', () => {
+  test('a zone’s request explains a DS, even after the request has ended', () => {
     const name = new Watched();
     name.change({ requested_ds: ['2 13 2 cd', '2 13 4 ef'] });
     name.watch(1);
@@ -492,11 +503,11 @@ describe('an order explains', () => {
     expect(name.kinds).toEqual(['ds']);
   });
 
-  test('a zone that requests a DS explains the registry’s record, but no other DS', () => {
+  test('a zone’s DS request explains the registry’s signed flag, but no other DS', () => {
     const name = new Watched();
     name.change({ ds: [], secure_dns: [], requested_ds: ['0 0 0 00'] });
     name.watch(2);
-    name.pass(30 * DAY);
+    name.advance(30 * DAY);
     name.change({ requested_ds: ['2 13 2 cd'] });
     name.watch(2);
     name.change({ secure_dns: ['signed'] });
@@ -507,7 +518,7 @@ describe('an order explains', () => {
     expect(name.kinds).toEqual(['ds']);
   });
 
-  test('a zone on unexpected servers explains nothing', () => {
+  test('a zone on unexpected nameservers explains nothing', () => {
     const name = new Watched();
     name.setNameservers('ns1.thief.example');
     name.change({ requested_ds: ['2 13 2 cd'], ds: ['2 13 2 cd'] });
@@ -515,7 +526,7 @@ describe('an order explains', () => {
     expect(name.kinds).toEqual(['nameservers', 'ds']);
   });
 
-  test('a transfer to us with all its consequences', () => {
+  test('a transfer order explains all its consequences', () => {
     const name = new Watched();
     const id = name.order('transfer', { nameServers: ['ns1.b.example'] });
     name.change({ statuses: ['active', 'pending transfer'] });
@@ -527,7 +538,7 @@ describe('an order explains', () => {
     expect(new Set(name.explained.map(({ orderId }) => orderId))).toEqual(new Set([id]));
   });
 
-  test('a deletion, an owner change, the lock that an auth code removes', () => {
+  test('orders explain a deletion, an owner change, and a lock removed by an auth code', () => {
     const deleted = new Watched();
     deleted.order('delete');
     deleted.change({ statuses: ['redemption period'], ds: [], secure_dns: [] });
@@ -551,7 +562,7 @@ describe('an order explains', () => {
     expect(unlocked.unexplained.map(({ change }) => change.after)).toEqual([['client delete prohibited']]);
   });
 
-  test('no transfer away: anyone can have the auth code', () => {
+  test('an auth code order doesn’t explain a transfer, since anyone may have the code', () => {
     const name = new Watched();
     const id = name.order('authcode');
     name.change({ statuses: [...ACTIVE, 'pending transfer'] });
@@ -559,7 +570,7 @@ describe('an order explains', () => {
     expect(name.unexplained).toMatchObject([{ change: { kind: 'pending_transfer' }, orders: [{ id }] }]);
   });
 
-  test('a decided lapse', () => {
+  test('a decision to let the name lapse explains its deletion', () => {
     const name = new Watched();
     name.order('lapse');
     name.watch(80, DAY);
@@ -573,10 +584,10 @@ describe('an order explains', () => {
 
   test.each([
     ['refused by the service', { state: 'refused' as const }],
-    ['of other nameservers', { nameServers: ['ns1.c.example'] }],
+    ['for other nameservers', { nameServers: ['ns1.c.example'] }],
     ['sent after the change was seen', { sentAt: new Date(START + 10 * DAY) }],
     ['sent long before', { sentAt: new Date(START - 30 * DAY) }],
-  ])('nothing if it was %s', (_case, more) => {
+  ])('an order explains nothing if it was %s', (_case, more) => {
     const name = new Watched();
     name.order('nameservers', { nameServers: ['ns1.b.example'], ...more });
     name.setNameservers('ns1.b.example');
@@ -584,7 +595,7 @@ describe('an order explains', () => {
     expect(name.kinds).toEqual(['nameservers']);
   });
 
-  test('one change of a kind: the next one needs its own order', () => {
+  test('an order explains one change of a kind, and the next needs its own order', () => {
     const name = new Watched();
     name.order('owner-change');
     name.change({ owner: ['fn:2', 'org:2'] });
@@ -595,10 +606,10 @@ describe('an order explains', () => {
     expect(name.kinds).toEqual(['owner']);
   });
 
-  test('the latest one, if several match', () => {
+  test('the latest matching order explains the change', () => {
     const name = new Watched();
     name.order('owner-change');
-    name.pass(HOUR);
+    name.advance(HOUR);
     const later = name.order('owner-change', { state: 'unknown' });
     name.change({ owner: ['fn:2', 'org:2'] });
     name.watch(2);
@@ -620,7 +631,7 @@ test('a registrar that changes together with the date is raised with both dates'
   ]);
 });
 
-test('a date that only moves by itself is no incident', () => {
+test('a changed expiry date alone is no incident', () => {
   const name = new Watched();
   for (const date of ['2027-06-01T00:00:00.000Z', '2026-05-01T00:00:00.000Z']) {
     name.change({ expires_at: [date] });
@@ -629,13 +640,13 @@ test('a date that only moves by itself is no incident', () => {
   expect(name.kinds).toEqual([]);
 });
 
-test('a running transfer has its deadline from the last time it can’t have been there', () => {
+test('the transfer countdown starts at the last lookup without the transfer', () => {
   const name = new Watched();
   const before = new Date(name.now);
   name.change({ statuses: [...ACTIVE, 'pending transfer'] });
   name.watch(1);
   const [alarm] = name.unexplained;
-  if (alarm === undefined) throw new Error('there is no incident');
+  if (alarm === undefined) throw new Error('missing incident');
   const now = new Date(before.getTime() + 2 * DAY);
   expect(computeTransferCountdown(alarm.change, now)).toEqual({
     completesAt: new Date(before.getTime() + 5 * DAY),
@@ -657,7 +668,7 @@ test('a year of renewals, redaction and reordering raises nothing', () => {
         if (day === renewalDay + 5) name.change({ statuses: ACTIVE });
         if (day === 200) name.change({ statuses: [...(name.state.statuses ?? []), 'auto renew period'] });
         if (day === 245) name.change({ statuses: ACTIVE });
-        name.pass(DAY);
+        name.advance(DAY);
         const noise: { [Name in FactName]?: Fact } = {};
         if (roll() < 20) noise.owner = createFact(roll() < 50 ? ['org:1'] : ['fn:1']);
         if (roll() < 20) noise.owner = createUnknownFact('not_published');
@@ -668,7 +679,7 @@ test('a year of renewals, redaction and reordering raises nothing', () => {
         // A stale answer now and then; never twice in a row, which would look like a change.
         if (day % 2 === 0 && roll() < 5) noise.nameservers = createFact(['old.a.example']);
         if (day % 2 === 0 && roll() < 5) noise.registration = createFact([]);
-        name.look(noise);
+        name.lookUp(noise);
       }
       expect(name.kinds).toEqual([]);
       expect(name.explained).toEqual([]);
@@ -677,7 +688,7 @@ test('a year of renewals, redaction and reordering raises nothing', () => {
   );
 });
 
-describe('a model: over every history', () => {
+describe('in every history', () => {
   type Step =
     | { readonly kind: 'order' | 'stray'; readonly what: Subject; readonly delayHours: number }
     | { readonly kind: 'noise' };
@@ -739,8 +750,8 @@ describe('a model: over every history', () => {
           // Leftovers of an old change must not explain the next one.
           name.watch(25, DAY);
           if (each.kind === 'noise') {
-            name.pass(HOUR);
-            name.look({
+            name.advance(HOUR);
+            name.lookUp({
               registrar: createFact(['iana:5']),
               ds: createUnknownFact('timeout'),
               parent_nameservers: createFact(['x.example']),
@@ -754,7 +765,7 @@ describe('a model: over every history', () => {
             task === undefined
               ? undefined
               : name.order(task, servers === undefined ? {} : { nameServers: servers });
-          name.pass(each.delayHours * HOUR);
+          name.advance(each.delayHours * HOUR);
           const { registry_nameservers: registry, ...dns } = state;
           // The DNS shows it first, the registry's record days later.
           name.change(dns);

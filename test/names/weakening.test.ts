@@ -11,9 +11,7 @@ import type { PolicyRule } from '../../src/policy/policy.ts';
 import { rule } from '../policy/sample.ts';
 import { newTeamSettings } from '../support/settings.ts';
 
-/*
- * Siblings tried: tag removed, added, swapped; rule by tag, zone, name, `*`, task, `by`, `over`; shadowed rule; tag of a parent.
- */
+/* Cases: tag removed, added, swapped, parent’s; rule by tag, zone, name, `*`, task, `by`, `over`; shadowed */
 
 const BRAND = rule({
   name: 'brand',
@@ -61,12 +59,12 @@ const LEGAL = ['2 of U0LEGAL,U0CFO signed'];
 const ANYONE = ['1 of U0BOB'];
 
 describe('a changed tag', () => {
-  test('needs everything that its rule requires', () => {
+  test('needs its rule’s full requirements', () => {
     expect(needs(tags(['brand'], []), protection([BRAND]))).toEqual(LEGAL);
     expect(needs(tags(['brand', 'x'], ['x', 'y']), protection([BRAND]))).toEqual(LEGAL);
   });
 
-  test('needs the requirements before and after', () => {
+  test('needs the requirements of the rules before and after', () => {
     const weak = rule({ name: 'weak', tasks: ['all'], names: ['tag:weak'], approvers: ['U0CAROL'] });
     expect(needs(tags(['brand'], ['weak']), protection([weak, BRAND]))).toEqual(
       expect.arrayContaining([...LEGAL, '1 of U0CAROL']),
@@ -79,15 +77,15 @@ describe('a changed tag', () => {
     expect(needs(tags([], ['loose']), given)).toEqual(['2 of U0BOB']);
   });
 
-  test('takes effect at once if it strengthens, or changes no decision', () => {
+  test('takes effect at once if it strengthens protection, or changes nothing', () => {
     expect(needs(tags([], ['brand']), protection([BRAND]))).toBeUndefined();
     expect(needs(tags(['x'], ['y', 'guarded']), protection([BRAND]))).toBeUndefined();
   });
 
   test.each<[string, PolicyRule[]]>([
-    ['of the requester', [rule({ names: ['tag:loose'], by: ['S0SALES'], decision: 'free', approvers: [] })]],
+    ['by requester', [rule({ names: ['tag:loose'], by: ['S0SALES'], decision: 'free', approvers: [] })]],
     [
-      'of dear orders',
+      'over an amount',
       [
         rule({
           names: ['tag:loose'],
@@ -97,22 +95,22 @@ describe('a changed tag', () => {
         }),
       ],
     ],
-    ['of one task', [rule({ names: ['tag:loose'], tasks: ['renew'], decision: 'free', approvers: [] })]],
-  ])('waits even if only some orders need less: %s', (_, rules) => {
+    ['by task', [rule({ names: ['tag:loose'], tasks: ['renew'], decision: 'free', approvers: [] })]],
+  ])('needs confirmation even if it weakens only some orders: %s', (_, rules) => {
     expect(needs(tags([], ['loose']), protection(rules))).toBeDefined();
   });
 
   test.each<[string, Partial<PolicyRule>, boolean]>([
     ['fewer approvals', { needed: 1 }, true],
     ['no signatures', { signed: false }, true],
-    ['other people', { approvers: ['U0LEGAL', 'U0CAROL'] }, true],
-    ['the same', {}, false],
+    ['other approvers', { approvers: ['U0LEGAL', 'U0CAROL'] }, true],
+    ['the same requirements', {}, false],
     ['more approvals', { needed: 3 }, false],
-    ['some of the people', { approvers: ['U0LEGAL'] }, false],
-  ])('to a rule that requires %s', (_, change, waits) => {
+    ['fewer approvers', { approvers: ['U0LEGAL'] }, false],
+  ])('needs confirmation only if the new rule is weaker: %s', (_, change, isWeaker) => {
     const moved = rule({ ...BRAND, name: 'moved', names: ['tag:moved'], ...change });
     const given = protection([moved, { ...BRAND, names: ['*'] }]);
-    expect(needs(tags([], ['moved']), given) !== undefined).toBe(waits);
+    expect(needs(tags([], ['moved']), given) !== undefined).toBe(isWeaker);
   });
 
   test('from the settings to a rule with other approvers takes effect at once', () => {
@@ -126,7 +124,7 @@ describe('a changed tag', () => {
     expect(needs(tags(['guarded'], []), unsigned)).toEqual(['1 of U0BOB signed']);
   });
 
-  test('waits for one other person: guarded removed, a budget, a shadowed rule', () => {
+  test('needs one other person: guarded removed, a budget, a shadowed rule', () => {
     const refuse = rule({ tasks: ['all'], names: ['*'], decision: 'refuse', approvers: [] });
     expect(needs(tags(['guarded'], []), protection([]))).toEqual(ANYONE);
     expect(needs(tags(['brand'], []), protection([refuse, BRAND]))).toEqual(ANYONE);
@@ -134,7 +132,7 @@ describe('a changed tag', () => {
       expect(needs(change, protection([], { budgetTags: new Set(['ads']) }))).toEqual(ANYONE);
   });
 
-  test('that a parent domain has too changes nothing', () => {
+  test('that a parent domain also has changes nothing', () => {
     const given = protection(
       [rule({ names: ['tag:loose'], tasks: ['all'], decision: 'free', approvers: [] })],
       {
@@ -174,7 +172,7 @@ describe('a tag that a mandate names', () => {
   });
 });
 
-describe('an unwatch', () => {
+describe('unwatching', () => {
   test.each<[string, Protection, readonly string[] | undefined]>([
     ['nothing', protection([]), undefined],
     ['a free rule', protection([rule({ names: ['*'], decision: 'free', approvers: [] })]), undefined],
@@ -189,11 +187,11 @@ describe('an unwatch', () => {
     ['a mandate by zone', protection([], { mandates: [mandate('*.rest')] }), ANYONE],
     ['a mandate of another zone', protection([], { mandates: [mandate('*.example')] }), undefined],
     ['an incident or order', protection([], { busyNames: new Set(['cafe.rest']) }), ANYONE],
-  ])('of a name that %s covers', (_, given, expected) => {
+  ])('a name covered by %s', (_, given, expected) => {
     expect(needs(unwatch(), given)).toEqual(expected);
   });
 
-  test('of a name with a tag needs its rule’s requirements', () => {
+  test('a tagged name needs its rule’s requirements', () => {
     expect(needs(unwatch(['brand']), protection([BRAND]))).toEqual(LEGAL);
     expect(needs(unwatch(['ads']), protection([], { mandates: [mandate('tag:ads')] }))).toEqual(ANYONE);
   });
@@ -207,7 +205,7 @@ describe('a date', () => {
   });
   test.each([
     ['later than another person’s', dated({ at: early, by: 'U0BOB' }, late), ANYONE],
-    ['later than that of nobody', dated({ at: early }, late), ANYONE],
+    ['later than one without a person', dated({ at: early }, late), ANYONE],
     ['later than one’s own', dated({ at: early, by: 'U0ALICE' }, late), undefined],
     ['the same again', dated({ at: late, by: 'U0BOB' }, late), undefined],
     ['earlier', dated({ at: late, by: 'U0BOB' }, early), undefined],
@@ -228,14 +226,14 @@ describe('a lapse', () => {
     ['guarded', ['guarded'], protection([]), ANYONE],
     ['mandated', [], protection([], { mandates: [mandate('*.rest')] }), ANYONE],
     ['under a rule', ['brand'], protection([BRAND]), LEGAL],
-  ])('of a name that is %s needs its rules’ requirements for an order', (_, names, given, expected) => {
+  ])('of a name that is %s needs the requirements for an order', (_, names, given, expected) => {
     expect(needs(lapse(names), given)).toEqual(expected);
   });
 
-  test('requesting one, and a snooze, need only one person', () => {
-    const asked = { kind: 'lapse_requested', reason: 'old' } as const;
+  test('can be requested by one person, and so can a snooze', () => {
+    const requested = { kind: 'lapse_requested', reason: 'old' } as const;
     const snoozed = { kind: 'name_snoozed', until: new Date() } as const;
-    for (const decision of [asked, snoozed])
+    for (const decision of [requested, snoozed])
       expect(needs({ ...lapse(['brand']), decision }, protection([BRAND]))).toBeUndefined();
   });
 });
@@ -256,12 +254,12 @@ describe('while no charter is valid', () => {
     expect(all).toMatchObject([{ rule: { kind: 'environment' }, needed: 2, signed: true }]);
   });
 
-  test('a change that weakens nothing needs nobody', () => {
+  test('a change that weakens nothing takes effect at once', () => {
     expect(needs(tags([], ['brand']), lapsed([BRAND]))).toBeUndefined();
   });
 });
 
-test('changes are separated one by one, and the pending part needs all their requirements', async () => {
+test('changes are separated one by one, and the pending ones need all their requirements', async () => {
   const given = protection([BRAND]);
   const other = { ...tags(['guarded'], []), name: 'bar.rest' };
   const { allowed, waiting } = await separateChanges(
@@ -274,7 +272,7 @@ test('changes are separated one by one, and the pending part needs all their req
   expect(all.map(({ approvers }) => approvers.join())).toEqual(['U0LEGAL,U0CFO', 'U0BOB']);
 });
 
-test('of many changes each needs its own rule’s requirements', async () => {
+test('each of many changes needs its own rule’s requirements', async () => {
   const given = protection([BRAND, rule({ name: 'press', names: ['tag:press'], approvers: ['U0PRESS'] })]);
   const harmless = Array.from({ length: 2_000 }, () => tags(['x'], []));
   const changes = [tags(['brand'], []), ...harmless, tags(['press'], [])];

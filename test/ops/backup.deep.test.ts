@@ -19,7 +19,7 @@ import { link, textOf, until } from '../support/demo.ts';
 import { ask, chargesFor, requestsOf, type SeenOrder } from '../support/orders.ts';
 import { giveReason } from '../support/people.ts';
 
-/* A database restored from a backup has earlier states of orders. Requests sent since must not be sent again. */
+/* A restored database has earlier states of orders. Requests sent since the backup must not be sent again. */
 
 const MINUTE_MS = 60_000;
 
@@ -53,10 +53,10 @@ afterAll(async () => {
   await database.drop();
 });
 
-const nameOf = (url: string) => new URL(url).pathname.slice(1);
+const getDatabaseName = (url: string) => new URL(url).pathname.slice(1);
 const backupName = `backup_${randomBytes(6).toString('hex')}`;
 
-/** Starts the bot with a clock that is ahead. */
+/** Starts the bot with its clock ahead. */
 async function startAt(aheadMs: number): Promise<void> {
   const config = readConfig({
     SLACK_BOT_TOKEN: workspace.botToken,
@@ -85,7 +85,7 @@ async function stop(): Promise<void> {
   bot = undefined;
 }
 
-/** Copies a database; both must have no connections. */
+/** Copies a database, closing all connections to both. */
 async function copyDatabase(from: string, to: string): Promise<void> {
   await admin.query(`DROP DATABASE IF EXISTS ${to} WITH (FORCE)`);
   await admin.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [from]);
@@ -108,53 +108,53 @@ async function isRetryScheduled(order: SeenOrder): Promise<boolean> {
   }
 }
 
-/** An approved order that the service has refused for load, so it is waiting to be sent. */
-async function approvedAndUnsent(name: string): Promise<SeenOrder> {
+/** Creates an approved order that the service has rate-limited, so it is waiting to be sent. */
+async function createUnsentOrder(name: string): Promise<SeenOrder> {
   const order = await ask(workspace, alice, `/domain renew ${name}`);
   service.faults.set({ kind: 'status_429', retryAfter: 30, match: { task: 'domain.renew', name } });
   await bob.click(order.card, 'order_approve');
-  await until('it was tried and given back', () => isRetryScheduled(order));
+  await until('a retry is scheduled', () => isRetryScheduled(order));
   expect(requestsOf(service, order)).toHaveLength(1);
   return order;
 }
 
-test('a restored backup sends no request that may have been sent since; pending orders need their approval', async () => {
-  const order = await approvedAndUnsent('cafe.rest');
+test('a restored backup resends nothing, and its pending orders still work', async () => {
+  const order = await createUnsentOrder('cafe.rest');
   const waiting = await ask(workspace, alice, '/domain renew tapas.rest');
   await stop();
-  await copyDatabase(nameOf(database.url), backupName);
+  await copyDatabase(getDatabaseName(database.url), backupName);
 
-  // It is sent after the backup.
+  // The order is sent after the backup.
   service.faults.clear();
   await startAt(MINUTE_MS);
   await order.ends('SUCCEEDED', 15_000);
   expect(chargesFor(service, 'cafe.rest')).toBe(1);
   await stop();
 
-  await copyDatabase(backupName, nameOf(database.url));
+  await copyDatabase(backupName, getDatabaseName(database.url));
   await startAt(2 * MINUTE_MS);
   const reply = await order.ends('UNKNOWN');
   expect(textOf(reply)).toContain('restored from a backup');
   await bob.click(waiting.card, 'order_approve');
   await waiting.ends('SUCCEEDED');
-  // Everything in the queue has had its turn.
-  expect(chargesFor(service, 'cafe.rest'), 'charges for the order of the backup').toBe(1);
+  // Everything queued before has had its turn.
+  expect(chargesFor(service, 'cafe.rest'), 'charges for the order in the backup').toBe(1);
 
   await giveReason(workspace, bob, reply, 'order_resolve_done', 'The service shows it');
   await order.becomes('SUCCEEDED');
   await stop();
 });
 
-test('after a short stop an approved order continues; after a long one a person must settle it', async () => {
+test('an approved order continues after a short stop, and needs a person after a long one', async () => {
   await startAt(2 * MINUTE_MS);
-  const short = await approvedAndUnsent('sushi.rest');
+  const short = await createUnsentOrder('sushi.rest');
   await stop();
   service.faults.clear();
   await startAt(12 * MINUTE_MS);
   await short.ends('SUCCEEDED');
   expect(chargesFor(service, 'sushi.rest')).toBe(1);
 
-  const long = await approvedAndUnsent('olive.rest');
+  const long = await createUnsentOrder('olive.rest');
   await stop();
   service.faults.clear();
   await startAt(40 * MINUTE_MS);
@@ -162,25 +162,25 @@ test('after a short stop an approved order continues; after a long one a person 
   expect(chargesFor(service, 'olive.rest')).toBe(0);
 });
 
-test('a backup taken under load is restored completely, and the promises hold', async () => {
+test('a backup taken under load is consistent, and nothing is sent again after its restore', async () => {
   await startAt(40 * MINUTE_MS);
   const folder = await mkdtemp(join(tmpdir(), 'domain-steward-backup-'));
   const file = join(folder, 'backup.sql.gz');
-  const held = await approvedAndUnsent('noodle.rest');
+  const held = await createUnsentOrder('noodle.rest');
   // Orders are requested, approved and carried out during the backup.
   const names = Array.from(
     { length: 12 },
     (_, n) => service.state.addDomain({ name: `load${n}.rest`, context: 4 }).name,
   );
-  const asked = names.map(async (name) => {
+  const orders = names.map(async (name) => {
     const order = await ask(workspace, alice, `/domain renew ${name}`, undefined, name);
     await bob.click(order.card, 'order_approve');
     await order.ends('SUCCEEDED', 20_000);
   });
-  const [manifest] = await Promise.all([takeBackup(database.url, file), ...asked]);
+  const [manifest] = await Promise.all([takeBackup(database.url, file), ...orders]);
   expect(manifest.orders.underWay).toBeGreaterThan(0);
   expect(manifest.keys).toEqual(['test']);
-  const before = charges();
+  const before = countCharges();
   service.faults.clear();
   await stop();
 
@@ -189,24 +189,24 @@ test('a backup taken under load is restored completely, and the promises hold', 
   await expect(restoreBackup(restored.url, createReadStream(file), () => undefined)).rejects.toThrow(
     'is not empty',
   );
-  expect(await inconsistent(restored.url)).toEqual([]);
+  expect(await findInconsistentRows(restored.url)).toEqual([]);
   const former = database;
   database = restored;
   await startAt(41 * MINUTE_MS);
   expect(textOf(await held.ends('UNKNOWN'))).toContain('restored from a backup');
-  const { rows } = await onDatabase((client) =>
+  const { rows } = await withClient((client) =>
     client.query("SELECT id FROM orders WHERE state IN ('APPROVED', 'EXECUTING')"),
   );
-  expect(rows, 'orders that might be sent again').toEqual([]);
-  const [{ data: told }] = (
-    await onDatabase((client) => client.query("SELECT data FROM events WHERE kind = 'database_restored'"))
+  expect(rows, 'orders that could be sent again').toEqual([]);
+  const [{ data: notifiedData }] = (
+    await withClient((client) => client.query("SELECT data FROM events WHERE kind = 'database_restored'"))
   ).rows;
-  expect(told).toEqual({ takenAt: manifest.takenAt.toISOString(), seal: ledgers[0]?.seal });
+  expect(notifiedData).toEqual({ takenAt: manifest.takenAt.toISOString(), seal: ledgers[0]?.seal });
   await workspace.waitFor(
     () => workspace.messages('D0ADA').find((message) => textOf(message).includes('continues after seal')),
     { what: 'notifications to admins' },
   );
-  expect(charges(), 'requests that cost money since').toEqual(before);
+  expect(countCharges(), 'charges since the restore').toEqual(before);
   // New events follow the old ones, and orders requested before the backup can be approved.
   await ask(workspace, alice, '/domain renew bistro.rest');
   await stop();
@@ -214,13 +214,13 @@ test('a backup taken under load is restored completely, and the promises hold', 
   await rm(folder, { recursive: true });
 });
 
-test('a truncated or changed backup leaves nothing behind', async () => {
+test('a truncated or changed backup is refused, and nothing is restored', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'domain-steward-backup-'));
   const file = join(folder, 'backup.sql.gz');
   await takeBackup(database.url, file);
   const bytes = await readFile(file);
   const text = gunzipSync(bytes).toString('latin1');
-  const spoiled: Record<string, Buffer> = {
+  const damaged: Record<string, Buffer> = {
     cut: bytes.subarray(0, Math.floor(bytes.length / 2)),
     'one letter is another': gzipSync(Buffer.from(text.replace('U0ALICE', 'U0ALICF'), 'latin1')),
     'a row is missing': gzipSync(
@@ -228,7 +228,7 @@ test('a truncated or changed backup leaves nothing behind', async () => {
     ),
     'the end is missing': gzipSync(Buffer.from(text.slice(0, text.indexOf('-- end of backup')), 'latin1')),
   };
-  for (const [what, content] of Object.entries(spoiled)) {
+  for (const [what, content] of Object.entries(damaged)) {
     const empty = await createTestDatabase('empty');
     const loading = restoreBackup(empty.url, Readable.from([content]), () => undefined);
     await expect(loading, what).rejects.toThrow('truncated or was changed');
@@ -241,7 +241,7 @@ test('a truncated or changed backup leaves nothing behind', async () => {
   await rm(folder, { recursive: true });
 });
 
-async function onDatabase<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
+async function withClient<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: database.url });
   await client.connect();
   try {
@@ -251,8 +251,8 @@ async function onDatabase<T>(work: (client: pg.Client) => Promise<T>): Promise<T
   }
 }
 
-/** Rows that contradict each other: an order whose last event has another state, or rows without their order. */
-async function inconsistent(url: string): Promise<unknown[]> {
+/** Finds orders without items, and successful orders without the event. */
+async function findInconsistentRows(url: string): Promise<unknown[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   const { rows } = await client.query(
@@ -263,7 +263,7 @@ async function inconsistent(url: string): Promise<unknown[]> {
   return rows;
 }
 
-/** The number of paid requests to the service. */
-function charges(): number {
+/** Counts paid requests to the service. */
+function countCharges(): number {
   return service.requests.filter(({ task }) => task === 'domain.renew').length;
 }

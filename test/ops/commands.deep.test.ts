@@ -7,7 +7,7 @@ import { runCommand } from '../../src/ops/commands/run-command.ts';
 import { type ChildOptions, startChild } from '../support/child.ts';
 
 /*
- * The operator's commands as processes: exit codes, and a backup of the embedded database that is restored.
+ * The operator's commands as processes: exit codes, and a backup and restore of the embedded database.
  */
 
 const CLI = new URL('../../src/cli.ts', import.meta.url);
@@ -24,8 +24,8 @@ async function run(args: readonly string[], env: ChildOptions['env'] = {}) {
   return { code: await child.ended, output: child.output() };
 }
 
-/** In this process, which starts faster. */
-async function runHere(args: readonly string[], env: Readonly<Record<string, string>>) {
+/** Runs in this process, which is faster. */
+async function runInProcess(args: readonly string[], env: Readonly<Record<string, string>>) {
   for (const [name, value] of Object.entries({ DATABASE_URL: undefined, ...env })) vi.stubEnv(name, value);
   onTestFinished(() => void vi.unstubAllEnvs());
   let output = '';
@@ -35,12 +35,12 @@ async function runHere(args: readonly string[], env: Readonly<Record<string, str
   return { code: await runCommand(args, { print: write, printError: write }), output };
 }
 
-test('the process ends with the command’s exit code, and prints problems on standard error', async () => {
+test('the process exits with the command’s code', async () => {
   expect(await run(['--help'])).toMatchObject({ code: 0, output: expect.stringContaining('  backup FILE') });
   expect(await run(['purge'])).toMatchObject({ code: 2, output: expect.stringContaining('DATE is missing') });
 });
 
-test('a backup of the embedded database in a folder with a blank in its name can be restored', async () => {
+test('a backup of the embedded database can be restored, even in paths with spaces', async () => {
   expect(await run(['migrate'])).toMatchObject({ code: 0 });
   const taken = await run(['backup', 'my backup.sql.gz']);
   expect(taken.output).toMatch(/^The backup my backup\.sql\.gz is complete: the database of \d{4}-/m);
@@ -54,32 +54,32 @@ test('a backup of the embedded database in a folder with a blank in its name can
   expect(code).toBe(0);
 });
 
-const ON_A_DATABASE = [
+const DATABASE_COMMANDS = [
   ['backup', 'backup.sql.gz'],
   ['forget-person', 'U0ALICE', '--dry-run'],
   ['purge', '--before', '2020-01-01', '--dry-run'],
   ['key:fingerprint'],
 ];
 
-test.each(ON_A_DATABASE)('%s creates no database if there is none', async (...args) => {
-  const { code, output } = await runHere(args, { DATA_DIR: join(folder, 'mistyped') });
+test.each(DATABASE_COMMANDS)('%s fails if there is no database, and creates none', async (...args) => {
+  const { code, output } = await runInProcess(args, { DATA_DIR: join(folder, 'mistyped') });
   expect(code).toBe(1);
   expect(output).toBe(
     `There is no database in ${join(folder, 'mistyped', 'postgres')}. Check DATABASE_URL and DATA_DIR.\n`,
   );
 });
 
-test('each command that needs our database recognizes a foreign one', async () => {
+test('commands that need the bot’s database refuse another one', async () => {
   const { url, stop } = await startEmbeddedPostgres({ dataDir: join(folder, 'foreign') });
   onTestFinished(stop);
-  for (const args of ON_A_DATABASE) {
-    const { code, output } = await runHere(args, { DATABASE_URL: url });
+  for (const args of DATABASE_COMMANDS) {
+    const { code, output } = await runInProcess(args, { DATABASE_URL: url });
     expect(output).toMatch(/^The database has no tables of Domain Steward\. [^\n]*\n$/);
     expect(code).toBe(1);
   }
 });
 
-test('a backup into a folder that is not there is refused with a sentence, and leaves no server running', async () => {
+test('a backup into a missing folder fails without a stack, and stops the server', async () => {
   const { code, output } = await run(['backup', 'nowhere/backup.sql.gz']);
   expect(code).toBe(1);
   expect(output).toContain('ENOENT');
@@ -87,7 +87,7 @@ test('a backup into a folder that is not there is refused with a sentence, and l
   expect(output).toContain('Stopped the embedded PostgreSQL.');
 });
 
-test('a data folder that was copied while nothing ran can be restored', async () => {
+test('a data folder copied while stopped can be used', async () => {
   expect(await run(['migrate'], { DATA_DIR: 'copied' })).toMatchObject({ code: 0 });
   await cp(join(folder, 'copied'), join(folder, 'copy'), { recursive: true, preserveTimestamps: true });
   // PostgreSQL accepts only a folder of its own user, and root's copy belongs to root.

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { runCommand } from '../../src/ops/commands/run-command.ts';
 
-/* The usage of the operator's commands. */
+/* Usage texts of the operator's commands. */
 
 async function run(args: readonly string[]) {
   let output = '';
@@ -29,7 +29,7 @@ const COMMANDS = [
 ];
 
 describe('every command', () => {
-  test('is listed', async () => {
+  test('is listed by --help, and an unknown one is refused', async () => {
     const { code, output } = await run(['--help']);
     expect(code).toBe(0);
     for (const name of COMMANDS) expect(output).toMatch(new RegExp(`^ {2}${name}( |$)`, 'm'));
@@ -40,7 +40,7 @@ describe('every command', () => {
   });
 
   test.each(COMMANDS)(
-    '%s explains its usage for --help and for invalid arguments, without a stack',
+    '%s prints its usage for --help and for invalid arguments, without a stack',
     async (name) => {
       const { code, output } = await run([name, '--help']);
       expect(code).toBe(0);
@@ -65,9 +65,9 @@ describe('every command', () => {
     [['purge'], '--before DATE is missing'],
     [['purge', '--before', '2023-02-30'], '2023-02-30 isn’t a date'],
     [['purge', '--before', new Date().toISOString().slice(0, 10)], 'at least 30 days ago'],
-  ])('%s is refused', async (args, said) => {
+  ])('with arguments %j is refused', async (args, message) => {
     const { code, output } = await run(args);
     expect(code).toBe(2);
-    expect(output).toContain(said);
+    expect(output).toContain(message);
   });
 });

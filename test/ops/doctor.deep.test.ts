@@ -6,15 +6,15 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startChild } from '../support/child.ts';
 import { openForm, textOf, until, useTestDemo } from '../support/demo.ts';
 
-/* `doctor` as a process beside a running bot: its output for correct and for wrong settings. */
+/* `runDoctor` as a process beside a running bot: its output for correct and wrong settings. */
 
 const CLI = new URL('../../src/cli.ts', import.meta.url);
-/** Responds at the bot's `PUBLIC_URL`, once enabled. */
-let asked = 0;
-const answer = new EventEmitter();
+/** Replaces the bot at its `PUBLIC_URL`, and responds only after the `now` event. */
+let requestCount = 0;
+const responder = new EventEmitter();
 const proxy = createServer((_request, response) => {
-  asked += 1;
-  answer.on('now', () => response.writeHead(404).end());
+  requestCount += 1;
+  responder.on('now', () => response.writeHead(404).end());
 });
 const settings: Record<string, string> = { ADMINS: 'U0ADA' };
 beforeAll(async () => {
@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => proxy.close());
 const t = useTestDemo({ settings });
-const right = () => ({
+const validSettings = () => ({
   SLACK_BOT_TOKEN: t.workspace.botToken,
   SLACK_SIGNING_SECRET: t.workspace.signingSecret,
   SLACK_APP_TOKEN: t.workspace.appToken,
@@ -38,14 +38,14 @@ const right = () => ({
   RDAP_BOOTSTRAP_URL: t.service.rdapBootstrapUrl,
 });
 
-async function doctor(env: Readonly<Record<string, string>> = {}) {
-  const child = startChild(CLI, { args: ['doctor'], env: { ...right(), ...env } });
+async function runDoctor(env: Readonly<Record<string, string>> = {}) {
+  const child = startChild(CLI, { args: ['doctor'], env: { ...validSettings(), ...env } });
   const code = await child.ended;
   return { code, output: child.output(), lines: child.output().trim().split('\n') };
 }
 
-test('correct settings have one line each, and the test leaves nothing in Slack', async () => {
-  const { code, output } = await doctor();
+test('prints one line for each correct setting, and leaves no message in Slack', async () => {
+  const { code, output } = await runDoctor();
   for (const line of [
     /^ok {7}Database: PostgreSQL \d+/m,
     /^ok {7}Database clock: in sync/m,
@@ -71,8 +71,8 @@ test('correct settings have one line each, and the test leaves nothing in Slack'
   expect(t.workspace.calls.filter(({ method }) => method === 'chat.scheduleMessage')).toHaveLength(1);
 });
 
-test('problems have a line with what to do', async () => {
-  const { code, output, lines } = await doctor({
+test('prints a line for each problem, with what to do', async () => {
+  const { code, output, lines } = await runDoctor({
     APPROVERS: 'U0NOBODY,S0NOBODY',
     REMINDER_CHANNEL: 'C0NOWHERE',
     SLACK_APP_TOKEN: 'xapp-wrong',
@@ -99,8 +99,8 @@ test('problems have a line with what to do', async () => {
   expect(code).toBe(1);
 });
 
-test('a token that Slack refuses, and a database that is down, stop no other check', async () => {
-  const { output } = await doctor({
+test('runs the other checks even if Slack refuses the token and the database is down', async () => {
+  const { output } = await runDoctor({
     SLACK_BOT_TOKEN: 'xoxb-wrong',
     DATABASE_URL: 'postgresql://127.0.0.1:9/steward',
   });
@@ -109,17 +109,17 @@ test('a token that Slack refuses, and a database that is down, stop no other che
   expect(output).toMatch(/^ok {7}PUBLIC_URL: /m);
 });
 
-test('admins see the same by a button in their settings, while it runs', async () => {
+test('admins see the same results in the settings form, while the checks run', async () => {
   const form = await openForm(t.workspace, t.ada, '/domain settings');
-  // The last check is waiting, but the click was acknowledged.
+  // The click is acknowledged although the last check is waiting.
   await t.ada.click(form, 'settings_check');
-  await until('it is asked', async () => asked > 0);
+  await until('the bot requests PUBLIC_URL', async () => requestCount > 0);
   const page = () => t.ada.openedViews().map(textOf).at(-1) ?? '';
-  await until('what was found is shown', async () => page().includes('*APPROVERS*'));
+  await until('the first results are shown', async () => page().includes('*APPROVERS*'));
   expect(page()).toContain('I’m checking every setting');
-  answer.emit('now');
-  await until('all was tried', async () => page().includes(' warning, '));
-  const { lines } = await doctor();
+  responder.emit('now');
+  await until('all checks are done', async () => page().includes(' warning, '));
+  const { lines } = await runDoctor();
   // Keys, addresses and people of the demo differ from the command's.
   const same = lines.filter((line) => /^ok +(Database|Slack’s clock|Slack: SLACK_BOT|Scopes)/.test(line));
   expect(same.length).toBeGreaterThan(4);

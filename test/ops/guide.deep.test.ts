@@ -15,7 +15,7 @@ import { actUntilOpened, answerTo, until, useTestDemo } from '../support/demo.ts
 import { approvedBy, ask } from '../support/orders.ts';
 import { confirmPolicy } from '../support/proposals.ts';
 
-/* Claims of the operators' guide: the commands for records, the settings, the image. */
+/* Verifies the operators' guide: the commands for records, the settings, the image. */
 
 const read = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8');
 
@@ -37,12 +37,12 @@ beforeAll(async () => {
     if (screen !== undefined) await t.alice.click(screen, 'name_edit');
   });
   expect(await t.alice.submit(form, { owner: 'U0ALICE' })).toMatchObject({ outcome: 'closed' });
-  await keepPolicies();
+  await publishPolicies();
 });
 afterAll(() => client.end());
 
-/** Versions of the policy with Alice: as publisher, as confirmer, and, in an earlier one, in a rule. */
-async function keepPolicies(): Promise<void> {
+/** Publishes policy versions with Alice as publisher, as confirmer, and, in an earlier one, in a rule. */
+async function publishPolicies(): Promise<void> {
   const database = openDatabase({ url: t.databaseUrl });
   const store = createPolicyStore(database, t.workspace.teamId, true);
   for (const [rules, by, confirms] of [
@@ -60,12 +60,12 @@ async function keepPolicies(): Promise<void> {
   await database.close();
 }
 
-const traces = async () =>
+const countTraces = async () =>
   (await t.dump())
     .split('\n')
     .filter((row) => row.includes('U0ALICE') && !row.startsWith('public.notifications ')).length;
 
-const count = async (table: string) =>
+const countRows = async (table: string) =>
   (await client.query<{ n: number }>(`SELECT count(*)::int AS n FROM ${table}`)).rows[0]?.n;
 
 describe('the commands for records', () => {
@@ -87,29 +87,29 @@ describe('the commands for records', () => {
     expect(SEALED_COLUMNS.map(([, , table]) => table).toSorted()).toEqual(rows.map(({ place }) => place));
   });
 
-  test('forget nobody with an open order, or in a setting', async () => {
+  test('refuse to forget a person who is in a setting', async () => {
     await client.query(`INSERT INTO settings (key, value, updated_by, updated_at)
       VALUES ('approvers', '["U0ALICE"]', 'U0BOB', now())`);
     onTestFinished(async () => void (await client.query("DELETE FROM settings WHERE key = 'approvers'")));
-    const before = await traces();
+    const before = await countTraces();
     expect(await forgetPerson(client, 'U0ALICE', { dryRun: false })).toEqual({
       done: false,
       obstacles: [{ kind: 'setting', name: 'approvers' }],
     });
-    expect(await traces()).toBe(before);
+    expect(await countTraces()).toBe(before);
   });
 
   test('forget a person; a dry run reports the same and changes nothing', async () => {
-    await until('every notification is posted', async () => {
+    await until('all notifications are posted', async () => {
       const due = await client.query(
         "SELECT 1 FROM notifications WHERE due_at < now() + interval '1 minute'",
       );
       return due.rowCount === 0;
     });
-    const before = await traces();
+    const before = await countTraces();
     expect(before).toBeGreaterThan(10);
     const dry = await forgetPerson(client, 'U0ALICE', { dryRun: true });
-    expect(await traces()).toBe(before);
+    expect(await countTraces()).toBe(before);
     const forgetting = await forgetPerson(client, 'U0ALICE', { dryRun: false });
     expect(forgetting).toEqual(dry);
     expect(forgetting).toMatchObject({
@@ -118,12 +118,12 @@ describe('the commands for records', () => {
     });
     const left = (await t.dump()).split('\n').filter((row) => /U0ALICE|"alice/.test(row));
     expect(left).toEqual([]);
-    expect(await count('orders'), 'orders that are kept').toBe(2);
+    expect(await countRows('orders'), 'remaining orders').toBe(2);
     const { rows } = await client.query(`SELECT DISTINCT actor FROM events WHERE kind = 'requested'`);
     expect(rows).toEqual([{ actor: 'former' }]);
   });
 
-  test('delete old rows and nothing else; a dry run reports the same and changes nothing', async () => {
+  test('purge only old rows; a dry run reports the same and changes nothing', async () => {
     await client.query(
       `UPDATE orders SET closed_at = closed_at - interval '4 years' WHERE task = 'authcode'`,
     );
@@ -134,13 +134,13 @@ describe('the commands for records', () => {
     await client.query('ALTER TABLE events ENABLE TRIGGER events_only_added');
     const before = new Date(Date.now() - 3 * 365 * 86_400_000);
     const dry = await purge(client, before, { dryRun: true });
-    expect(await count('orders')).toBe(2);
+    expect(await countRows('orders')).toBe(2);
     expect(await purge(client, before, { dryRun: false })).toEqual(dry);
     expect(dry).toEqual(expect.arrayContaining([{ table: 'orders', rows: 1 }]));
-    expect(await count('orders')).toBe(1);
+    expect(await countRows('orders')).toBe(1);
     for (const table of ['order_items', 'revealable_secrets']) {
       const { rowCount } = await client.query(`SELECT FROM ${table} x JOIN orders o ON o.id = x.order_id`);
-      expect(await count(table), `rows of ${table} that have an order`).toBe(rowCount);
+      expect(await countRows(table), `rows of ${table} with an order`).toBe(rowCount);
     }
     const { rows } = await client.query(
       `SELECT DISTINCT o.id AS kept FROM events e LEFT JOIN orders o ON o.id = e.subject_id WHERE e.subject_kind = 'order'`,
@@ -149,11 +149,11 @@ describe('the commands for records', () => {
       "SELECT FROM notifications WHERE subject_kind = 'order' AND subject_id NOT IN (SELECT id FROM orders)",
     );
     expect(orphans).toBe(0);
-    expect(rows, 'orders that have events').toEqual([{ kept: expect.any(String) }]);
+    expect(rows, 'orders with events').toEqual([{ kept: expect.any(String) }]);
   });
 });
 
-describe('the image and what runs it', () => {
+describe('the image and its deployment', () => {
   const services = z.object({
     services: z.object({
       bot: z.object({
@@ -168,7 +168,7 @@ describe('the image and what runs it', () => {
     }),
   });
 
-  test('compose gives the bot no privileges, a volume for exports and time to stop, and hides the database', async () => {
+  test('compose runs the bot without privileges, and exposes no database port', async () => {
     const { bot, database } = services.parse(parse(await read('deploy/compose.yml'))).services;
     expect(bot.tmpfs).toContain('/tmp');
     expect(bot.security_opt).toContain('no-new-privileges:true');
@@ -177,7 +177,7 @@ describe('the image and what runs it', () => {
     expect(Object.keys(bot.environment).filter((name) => !(name in VARIABLE_EXAMPLES))).toEqual([]);
   });
 
-  test('the image is small, runs without privileges, and reports its health', async () => {
+  test('the image has no development packages, runs without privileges, and has a health check', async () => {
     const lines = (await read('Dockerfile')).split('\n');
     const last = lines.slice(lines.findLastIndex((line) => line.startsWith('FROM ')));
     expect(last.filter((line) => /^USER /.test(line))).toEqual(['USER node']);
@@ -187,10 +187,10 @@ describe('the image and what runs it', () => {
     expect(lines.join('\n')).toContain('npm prune --omit=dev --omit=optional');
   });
 
-  test('the image contains neither workspace nor sandbox, because they are never copied', async () => {
-    const kept = ['demo', 'packages/sandbox-service', 'packages/slack-workspace'];
-    const holds = (path: string) =>
-      kept.filter(
+  test('the image excludes the demo, the workspace and the sandbox', async () => {
+    const excluded = ['demo', 'packages/sandbox-service', 'packages/slack-workspace'];
+    const listContained = (path: string) =>
+      excluded.filter(
         (folder) => ['.', folder].includes(path) || isInside(folder, path) || isInside(path, folder),
       );
     const copied = [...(await read('Dockerfile')).matchAll(/^(?:COPY|ADD) (.+)$/gm)]
@@ -198,13 +198,13 @@ describe('the image and what runs it', () => {
       .flatMap((paths) => paths.slice(0, -1))
       .map((path) => path.replace(/^(\.|\/app)\/(?=.)/, '').replace(/\/$/, ''));
     expect(copied).toEqual(expect.arrayContaining(['src', 'packages/embedded-postgres', 'dist']));
-    expect(copied.filter((path) => holds(path).length > 0)).toEqual([]);
+    expect(copied.filter((path) => listContained(path).length > 0)).toEqual([]);
 
     const [first, ...exceptions] = (await read('.dockerignore')).trim().split('\n');
-    expect(first, 'nothing goes to the builder but what is named').toBe('*');
-    const letIn = exceptions.filter((line) => line.startsWith('!')).map((line) => line.slice(1));
-    expect(letIn).toContain('packages/embedded-postgres');
-    expect(letIn.filter((path) => holds(path).length > 0)).toEqual([]);
+    expect(first, 'the builder gets only listed files').toBe('*');
+    const allowed = exceptions.filter((line) => line.startsWith('!')).map((line) => line.slice(1));
+    expect(allowed).toContain('packages/embedded-postgres');
+    expect(allowed.filter((path) => listContained(path).length > 0)).toEqual([]);
   });
 });
 

@@ -9,7 +9,7 @@ import { link, textOf, until } from '../support/demo.ts';
 import { approvedBy, ask, chargesFor, requestsOf } from '../support/orders.ts';
 import { OwnServer } from '../support/own-server.ts';
 
-/* The bot keeps running, and its server comes back without the latest commits. */
+/* The database server comes back without the latest commits while the bot keeps running. */
 
 const MAX_WAIT_MS = 120_000;
 
@@ -59,12 +59,12 @@ afterAll(async () => {
 });
 
 test(
-  'a stopped bot continues, although its server was restarted since',
+  'a stopped bot resumes its orders after a database restart',
   async () => {
     const [alice, bob] = [workspace.as('U0ALICE'), workspace.as('U0BOB')];
     service.faults.set({ kind: 'status_429', retryAfter: 5, times: 1, match: { name: 'sushi.rest' } });
     const order = await approvedBy(bob, ask(workspace, alice, '/domain renew sushi.rest'));
-    await until('the service has held it off', () => requestsOf(service, order).length === 1);
+    await until('the service has rate-limited the order', () => requestsOf(service, order).length === 1);
     await bot?.stop();
     expect(await server.sql('SELECT at_work FROM heartbeats', databaseUrl)).toEqual([{ at_work: {} }]);
     await server.stop();
@@ -77,25 +77,25 @@ test(
 );
 
 test(
-  'sent and approved orders are not sent again; the response is kept, and new requests are sent',
+  'after lost commits, earlier orders become unknown and aren’t sent again, but new ones are sent',
   async () => {
     const alice = workspace.as('U0ALICE');
     const bob = workspace.as('U0BOB');
     service.faults.set({ kind: 'status_429', retryAfter: 5, match: { name: 'bar.rest' } });
-    const heldOff = await approvedBy(bob, ask(workspace, alice, '/domain renew bar.rest'));
-    await until('the service has held it off', () => requestsOf(service, heldOff).length === 1);
+    const delayed = await approvedBy(bob, ask(workspace, alice, '/domain renew bar.rest'));
+    await until('the service has rate-limited it', () => requestsOf(service, delayed).length === 1);
     const order = await ask(workspace, alice, '/domain renew cafe.rest');
     const restore = await server.snapshot();
 
     service.faults.set({ kind: 'slow', delayMs: 8_000, times: 1, match: { name: 'cafe.rest' } });
     await bob.click(order.card, 'order_approve');
-    await until('its request is under way', () => requestsOf(service, order).length === 1);
+    await until('its request reaches the service', () => requestsOf(service, order).length === 1);
     await restore();
     await server.start();
 
-    expect(textOf(await heldOff.ends('UNKNOWN', 20_000))).toContain('restored from a backup');
+    expect(textOf(await delayed.ends('UNKNOWN', 20_000))).toContain('restored from a backup');
     expect(logged).toContain('the server lost commits');
-    // Its approval is lost as well: the row is pending when the response comes.
+    // Its approval is lost too, so the row is pending when the response comes.
     const reply = textOf(await order.ends('UNKNOWN', 20_000));
     expect(reply).toMatch(/the bot’s database lost the record.*confirmed that it was carried out.*S0/s);
     expect(requestsOf(service, order), 'requests').toHaveLength(1);
@@ -104,7 +104,7 @@ test(
     service.faults.clear();
     const later = await approvedBy(bob, ask(workspace, alice, '/domain renew deli.rest'));
     await later.ends('SUCCEEDED', 20_000);
-    expect(chargesFor(service, 'bar.rest'), 'what nobody knows of').toBe(0);
+    expect(chargesFor(service, 'bar.rest'), 'charges for the unknown order').toBe(0);
   },
   MAX_WAIT_MS,
 );

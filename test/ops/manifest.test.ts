@@ -4,28 +4,28 @@ import { parse } from 'yaml';
 import { UsageError } from '../../src/ops/commands/command.ts';
 import { manifestCommand } from '../../src/ops/commands/manifest.ts';
 
-/* `npm run manifest`: Slack gets the repository's manifest, in one of two modes. */
+/* `npm run manifest` prints the repository's manifest for Socket Mode or HTTP. */
 
 const original = parse(readFileSync(new URL('../../manifest.yml', import.meta.url), 'utf8'));
 
-async function printed(values: Record<string, unknown>, args: readonly string[] = []): Promise<string> {
+async function printManifest(values: Record<string, unknown>, args: readonly string[] = []): Promise<string> {
   const lines: string[] = [];
   await manifestCommand.run({ args, values, env: {}, print: (line) => void lines.push(line) });
   return lines.join('\n');
 }
 
-/** The manifest in the link, which fills in Slack's form. */
-function linked(output: string): unknown {
+/** Parses the manifest in the link to Slack's form. */
+function parseLinkedManifest(output: string): unknown {
   const [link = ''] = /https:\/\/api\.slack\.com\/apps\?\S+/.exec(output) ?? [];
   const { searchParams } = new URL(link);
   expect(searchParams.get('new_app')).toBe('1');
   return JSON.parse(searchParams.get('manifest_json') ?? '');
 }
 
-test('for Socket Mode it has no address, and the link has the same manifest', async () => {
-  const output = await printed({ socket: true });
+test('with --socket the manifest has no URLs, and the link contains the same manifest', async () => {
+  const output = await printManifest({ socket: true });
   const manifest = parse(output);
-  expect(linked(output)).toEqual(manifest);
+  expect(parseLinkedManifest(output)).toEqual(manifest);
   expect(manifest.settings.socket_mode_enabled).toBe(true);
   expect(output).not.toMatch(/YOUR-HOST|slack\/events/);
   const { features, oauth_config, display_information } = original;
@@ -35,11 +35,11 @@ test('for Socket Mode it has no address, and the link has the same manifest', as
 });
 
 test.each(['https://steward.example.com', 'https://steward.example.com/'])(
-  'with --url %s it has the addresses',
+  'with --url %s the manifest has the URLs',
   async (url) => {
-    const output = await printed({ socket: false, url });
+    const output = await printManifest({ socket: false, url });
     const manifest = parse(output);
-    expect(linked(output)).toEqual(manifest);
+    expect(parseLinkedManifest(output)).toEqual(manifest);
     const filled = JSON.stringify(original).replaceAll('https://YOUR-HOST', 'https://steward.example.com');
     expect(manifest).toEqual(JSON.parse(filled));
   },
@@ -55,6 +55,6 @@ test.each([
     'https://u:p@h.example',
     'https://h.example/?a=b',
   ].map((url) => [{ socket: false, url }, []] as const),
-] as const)('%j with %j is refused', async (values, args) => {
-  await expect(printed(values, args)).rejects.toThrow(UsageError);
+] as const)('options %j with arguments %j are refused', async (values, args) => {
+  await expect(printManifest(values, args)).rejects.toThrow(UsageError);
 });

@@ -18,29 +18,29 @@ let text: string;
 beforeAll(async () => {
   const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew cafe.rest'));
   await order.ends('SUCCEEDED');
-  await until('it is sealed', async () => {
+  await until('the events are sealed', async () => {
     text = await scrape();
-    return valuesOf('domain_steward_last_seal_timestamp_seconds').size > 0;
+    return parseValues('domain_steward_last_seal_timestamp_seconds').size > 0;
   });
 });
 
 const scrape = async () => (await fetch(`${t.botUrl}/metrics`)).text();
 
-/** The values of a metric, by its labels. */
-function valuesOf(name: string): Map<string, number> {
+/** Maps a metric's labels to its values. */
+function parseValues(name: string): Map<string, number> {
   const lines = [...text.matchAll(new RegExp(`^${name}(?:\\{(.*)\\})? (\\S+)$`, 'gm'))];
   return new Map(lines.map(([, labels = '', value]) => [labels, Number(value)]));
 }
 
 test('orders are counted by state, including states without orders', () => {
-  const counts = valuesOf('domain_steward_orders');
+  const counts = parseValues('domain_steward_orders');
   expect([...counts.keys()]).toEqual(ORDER_STATES.map((state) => `state="${state}"`));
   expect(counts.get('state="SUCCEEDED"')).toBe(1);
   expect(counts.get('state="PENDING"')).toBe(0);
 });
 
-test('acknowledgements, requests to the service and calls of Slack are timed and counted', () => {
-  const acks = valuesOf('domain_steward_ack_seconds_count');
+test('acknowledgments, service requests and Slack calls are timed or counted', () => {
+  const acks = parseValues('domain_steward_ack_seconds_count');
   expect([...acks.keys()].sort()).toEqual([
     'kind="block_actions"',
     'kind="command"',
@@ -48,13 +48,13 @@ test('acknowledgements, requests to the service and calls of Slack are timed and
   ]);
   expect(acks.get('kind="command"')).toBe(2);
   expect(
-    valuesOf('domain_steward_service_request_seconds_count').get('task="renew",outcome="SUCCEEDED"'),
+    parseValues('domain_steward_service_request_seconds_count').get('task="renew",outcome="SUCCEEDED"'),
   ).toBe(1);
   expect(
-    valuesOf('domain_steward_slack_calls_total').get('method="chat.postMessage",outcome="ok"'),
+    parseValues('domain_steward_slack_calls_total').get('method="chat.postMessage",outcome="ok"'),
   ).toBeGreaterThan(0);
-  expect(valuesOf('domain_steward_queue_age_seconds').get('')).toBe(0);
-  expect(valuesOf('domain_steward_database_up').get('')).toBe(1);
+  expect(parseValues('domain_steward_queue_age_seconds').get('')).toBe(0);
+  expect(parseValues('domain_steward_database_up').get('')).toBe(1);
 });
 
 const panels = z.object({
@@ -62,64 +62,64 @@ const panels = z.object({
 });
 const read = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8');
 
-/** Metrics that only the embedded database or backups have, or that appear after an event: they are declared anyway. */
+/** Metrics that need the embedded database, a backup or an event. Otherwise, only their type is declared. */
 const DECLARED = /^domain_steward_(database_disk_free|backup_disk_free|last_(backup|digest|anchor|webhook))_/;
 
-test('every metric of the alerts and the dashboard exists', async () => {
+test('every metric in the alerts and the dashboard exists', async () => {
   const alerts = rules.parse(parse(await read('deploy/prometheus/alerts.yml')));
-  const { panels: shown } = panels.parse(JSON.parse(await read('deploy/grafana/dashboard.json')));
+  const { panels: panelList } = panels.parse(JSON.parse(await read('deploy/grafana/dashboard.json')));
   const all = [
     ...alerts.groups.flatMap((group) => group.rules).map(({ alert, expr }) => [alert, expr] as const),
-    ...shown.flatMap(({ title, targets }) => targets.map(({ expr }) => [title, expr] as const)),
+    ...panelList.flatMap(({ title, targets }) => targets.map(({ expr }) => [title, expr] as const)),
   ];
   expect(all.length).toBeGreaterThan(20);
   for (const [where, expr] of all) {
     const names = expr.match(/(domain_steward|process|nodejs)_\w+/g) ?? [];
     for (const name of names) {
       if (DECLARED.test(name)) expect(text, `${name} of ${where}`).toContain(`# TYPE ${name} gauge`);
-      else expect(valuesOf(name).size, `${name} of ${where}`).toBeGreaterThan(0);
+      else expect(parseValues(name).size, `${name} of ${where}`).toBeGreaterThan(0);
     }
     for (const [, state = ''] of expr.matchAll(/state="(\w+)"/g)) expect(ORDER_STATES).toContain(state);
   }
 });
 
-test('the bot’s background work and its environment have metrics', () => {
-  expect(valuesOf('domain_steward_database_bytes').get('')).toBeGreaterThan(1_000_000);
-  expect(valuesOf('domain_steward_names').get('')).toBe(1);
-  expect(valuesOf('domain_steward_names_overdue').get('')).toBe(0);
-  expect([...valuesOf('domain_steward_build_info')]).toEqual([
+test('background work and the environment have metrics', () => {
+  expect(parseValues('domain_steward_database_bytes').get('')).toBeGreaterThan(1_000_000);
+  expect(parseValues('domain_steward_names').get('')).toBe(1);
+  expect(parseValues('domain_steward_names_overdue').get('')).toBe(0);
+  expect([...parseValues('domain_steward_build_info')]).toEqual([
     [`version="${RELEASE}",node="${process.version}"`, 1],
   ]);
   expect(
-    Date.now() / 1_000 - (valuesOf('domain_steward_last_seal_timestamp_seconds').get('') ?? 0),
+    Date.now() / 1_000 - (parseValues('domain_steward_last_seal_timestamp_seconds').get('') ?? 0),
   ).toBeLessThan(600);
-  expect(valuesOf('domain_steward_webhook_waiting_seconds').get('')).toBe(0);
+  expect(parseValues('domain_steward_webhook_waiting_seconds').get('')).toBe(0);
   // No embedded database, no backups and no endpoints here.
-  expect(valuesOf('domain_steward_database_disk_free_bytes').size).toBe(0);
+  expect(parseValues('domain_steward_database_disk_free_bytes').size).toBe(0);
   for (const what of ['backup', 'anchor', 'webhook'])
-    expect(valuesOf(`domain_steward_last_${what}_timestamp_seconds`).size, what).toBe(0);
+    expect(parseValues(`domain_steward_last_${what}_timestamp_seconds`).size, what).toBe(0);
 });
 
-describe('without the database', () => {
-  test('the other metrics are still there, and no old values', async () => {
-    let away = false;
+describe('while the database is down', () => {
+  test('database metrics are omitted, and the others are served', async () => {
+    let isDown = false;
     const metrics = createMetrics();
     metrics.watchOrders(async () => {
-      if (away) throw new Error('away');
+      if (isDown) throw new Error('away');
       return { byState: { PENDING: 3 }, unsealedSeconds: 0, queueAgeSeconds: 7 };
     });
     metrics.countSlackCall('chat.update', 'rate_limited');
     expect(await metrics.text()).toContain('domain_steward_orders{state="PENDING"} 3');
-    away = true;
-    const said = await metrics.text();
-    expect(said).toContain('domain_steward_database_up 0');
-    expect(said).not.toContain('domain_steward_orders{');
-    expect(said).not.toMatch(/^domain_steward_queue_age_seconds/m);
-    expect(said).toContain('domain_steward_slack_calls_total{method="chat.update",outcome="rate_limited"} 1');
+    isDown = true;
+    const body = await metrics.text();
+    expect(body).toContain('domain_steward_database_up 0');
+    expect(body).not.toContain('domain_steward_orders{');
+    expect(body).not.toMatch(/^domain_steward_queue_age_seconds/m);
+    expect(body).toContain('domain_steward_slack_calls_total{method="chat.update",outcome="rate_limited"} 1');
   });
 });
 
-test('health, readiness and their texts', async () => {
+test('the health check responds, and the bot becomes ready', async () => {
   expect(await (await fetch(`${t.botUrl}/healthz`)).json()).toEqual({ status: 'alive' });
   await until('the bot is ready', async () => (await fetch(`${t.botUrl}/readyz`)).status === 200);
 });

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { VARIABLE_EXAMPLES } from '../../src/config/environment.ts';
 
-/* The built program as in the image, without the demo, and how it is started. */
+/* Starts the built program as in the image, without the demo. */
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 let folder: string;
@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-test('it starts without the demo, and reports wrong settings', async () => {
+test('the program starts without the demo, and reports wrong settings without their values', async () => {
   const env = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !(name in VARIABLE_EXAMPLES)),
   );
@@ -40,19 +40,19 @@ test('it starts without the demo, and reports wrong settings', async () => {
   expect(started.stderr).not.toMatch(/a-token-that-is-none|too-short|node:internal/);
 });
 
-test.each(['start', 'demo'] as const)('a signal to npm reaches the program of `npm run %s`', async (name) => {
+test.each(['start', 'demo'] as const)('a signal to `npm run %s` reaches the program', async (name) => {
   const manifest = z.object({ scripts: z.record(z.string(), z.string()) });
   const { scripts } = manifest.parse(JSON.parse(await readFile(join(root, 'package.json'), 'utf8')));
   const file = scripts[name]?.replace(/^.*node /, '') ?? '';
-  const place = await mkdtemp(join(tmpdir(), 'domain-steward-npm-'));
-  onTestFinished(() => rm(place, { recursive: true, force: true }));
-  await writeFile(join(place, 'package.json'), JSON.stringify({ scripts }));
-  await mkdir(dirname(join(place, file)), { recursive: true });
+  const dir = await mkdtemp(join(tmpdir(), 'domain-steward-npm-'));
+  onTestFinished(() => rm(dir, { recursive: true, force: true }));
+  await writeFile(join(dir, 'package.json'), JSON.stringify({ scripts }));
+  await mkdir(dirname(join(dir, file)), { recursive: true });
   const program = `process.once('SIGTERM', () => process.stdout.write('heard', () => process.exit(0)));
     setInterval(() => undefined, 1_000); process.stdout.write('started ' + process.pid);`;
-  await writeFile(join(place, file), program);
+  await writeFile(join(dir, file), program);
 
-  const npm = spawn('npm', ['run', '--silent', name], { cwd: place, stdio: ['ignore', 'pipe', 'inherit'] });
+  const npm = spawn('npm', ['run', '--silent', name], { cwd: dir, stdio: ['ignore', 'pipe', 'inherit'] });
   const printed: string[] = [];
   npm.stdout.setEncoding('utf8').on('data', (text: string) => {
     printed.push(text);

@@ -3,9 +3,8 @@ import { gate, HOUR_MS, type Rig, startRig, until } from './rig.ts';
 import { DONE, fails } from './scripted-service.ts';
 
 /*
- * An attacker with write access adds an event that allows a repeat, and resets the rows to match. Siblings: a copy of
- * the order's own earlier retry, and a failure that frees what a mandate's order has spent
- * (`mandates/used-up.test.ts`).
+ * An attacker with write access adds an event that allows a retry, and resets the rows to match.
+ * `mandates/used-up.test.ts` does the same with a failure that would free the amount spent by a mandate.
  */
 
 let rig: Rig;
@@ -15,7 +14,7 @@ beforeAll(async () => {
 beforeEach(() => rig.reset());
 afterAll(() => rig.end());
 
-/** Turns the event of a claim's newest request into a later retry. */
+/** A retry that is forged from the event of the newest request. */
 const FORGED = `
   INSERT INTO events (subject_kind, subject_id, kind, actor, at, data)
   SELECT subject_kind, subject_id, 'retry_scheduled', actor, at, data || jsonb_build_object(
@@ -29,7 +28,7 @@ const COPIED = `
 test.each([
   ['a forged retry', FORGED],
   ['a copy of its earlier retry', COPIED],
-])('an unanswered charge isn’t sent again after %s', async (_what, added) => {
+])('a paid request without a response isn’t sent again after %s', async (_what, added) => {
   const order = await rig.approvedRenewal('cafe.rest');
   rig.service.answer = async () => {
     throw fails('busy', { retryAfterMs: 1_000, httpStatus: 429 });
@@ -42,7 +41,7 @@ test.each([
     return DONE;
   };
   const sending = rig.runDue();
-  await until('it left again', () => rig.service.received.length === 2);
+  await until('the second request is sent', () => rig.service.received.length === 2);
   await rig.sql(added, order.id);
   await rig.sql(
     `UPDATE order_items SET state = 'WAITING', sent_at = NULL, attempts = 0 WHERE order_id = $1`,

@@ -11,18 +11,18 @@ import { newTeamSettings } from '../support/settings.ts';
 import { ALICE } from './rig.ts';
 import { hoursLater, newOrder, START } from './sample.ts';
 
-/* Decisions of buttons and checks, without a database. */
+/* What buttons and checks decide, without a database. */
 
 const DRAFT: Partial<Order> = { state: 'DRAFT', expiresAt: hoursLater(1) };
 
 test.each<[what: string, changes: Partial<Order>, refusal: string | undefined]>([
-  ['in time', {}, undefined],
-  ['at the moment it is deleted', { expiresAt: hoursLater(0.5) }, 'draft_deleted'],
-  ['before its chosen time', { sendAfter: hoursLater(0.6) }, undefined],
-  ['at its chosen time', { sendAfter: hoursLater(0.5) }, 'send_at'],
-  ['of another person', { requesterId: 'U0BOB' }, 'not_the_requester'],
-  ['that was confirmed and has expired', { state: 'PENDING', expiresAt: hoursLater(0.5) }, 'wrong_state'],
-])('a draft is confirmed %s', (_, changes, refusal) => {
+  ['can be confirmed in time', {}, undefined],
+  ['can’t be confirmed at its deletion time', { expiresAt: hoursLater(0.5) }, 'draft_deleted'],
+  ['can be confirmed before its scheduled time', { sendAfter: hoursLater(0.6) }, undefined],
+  ['can’t be confirmed at its scheduled time', { sendAfter: hoursLater(0.5) }, 'send_at'],
+  ['can’t be confirmed by another person', { requesterId: 'U0BOB' }, 'not_the_requester'],
+  ['can’t be confirmed once expired', { state: 'PENDING', expiresAt: hoursLater(0.5) }, 'wrong_state'],
+])('a draft %s', (_, changes, refusal) => {
   const order = newOrder(['cafe.rest'], { ...DRAFT, ...changes });
   expect(checkConfirmation(order, 'U0ALICE', hoursLater(0.5))?.code).toBe(refusal);
 });
@@ -30,35 +30,32 @@ test.each<[what: string, changes: Partial<Order>, refusal: string | undefined]>(
 test.each([
   ['is sent at once', [], 1],
   ['needs approval', ['renew'], 0],
-] as const)(
-  'a confirmed draft that %s is compared with budgets (%j, %i)',
-  async (_, approvalTasks, times) => {
-    const order = newOrder(['cafe.rest'], DRAFT);
-    const account = { ...order.account, context: DEMO_CONTEXT };
-    let priced = 0;
-    const context = contextWith({
-      ...{ ...NO_POLICY, directory: {}, now: () => START, advance: () => undefined },
-      loadSettings: async () => newTeamSettings({ approvalTasks }),
-      findFirstExpiry: async () => undefined,
-      priceOrder: async () => {
-        priced += 1;
-        return undefined;
-      },
-      store: { load: async () => ({ ...order, account }), commit: async () => ({ ok: true }) },
-    });
-    expect(await confirmOrder(context, order.id, 'U0ALICE')).toMatchObject({ kind: 'confirmed' });
-    expect(priced).toBe(times);
-  },
-);
+] as const)('a confirmed draft that %s (%j) is priced %i times', async (_, approvalTasks, times) => {
+  const order = newOrder(['cafe.rest'], DRAFT);
+  const account = { ...order.account, context: DEMO_CONTEXT };
+  let priced = 0;
+  const context = contextWith({
+    ...{ ...NO_POLICY, directory: {}, now: () => START, advance: () => undefined },
+    loadSettings: async () => newTeamSettings({ approvalTasks }),
+    findFirstExpiry: async () => undefined,
+    priceOrder: async () => {
+      priced += 1;
+      return undefined;
+    },
+    store: { load: async () => ({ ...order, account }), commit: async () => ({ ok: true }) },
+  });
+  expect(await confirmOrder(context, order.id, 'U0ALICE')).toMatchObject({ kind: 'confirmed' });
+  expect(priced).toBe(times);
+});
 
-test('a draft is deleted by its requester alone', async () => {
+test('a draft can only be deleted by its requester', async () => {
   const store = { load: async () => newOrder(['cafe.rest'], DRAFT), deleteDraft: async () => true };
   const discard = (userId: string) => discardDraft(contextWith({ store }), 'o1', userId);
   expect(await discard('U0ALICE')).toBeUndefined();
   expect(await discard('U0BOB')).toMatchObject({ code: 'not_the_requester' });
 });
 
-test('new nameservers are reported at once if they answer, else after an hour', () => {
+test('new nameservers are reported at once if they answer, or else after an hour', () => {
   const hosts = ['ns1.example'];
   const after = (kind: 'answering' | 'not_answering' | 'unknown', hours: number) =>
     decideReport({ kind, hosts }, hoursLater(UNDO_HOURS), hoursLater(hours));
@@ -75,7 +72,7 @@ const failed = newOrder(['a.rest', 'b.rest'], {
 });
 const earlier = (name: string, outcome: EarlierFinding['outcome']) => ({ orderId: 'o1', name, outcome });
 
-test('names that an earlier order has done aren’t retried, and none while one may still do it', () => {
+test('a retry skips names that are done, and is refused while an earlier order is open', () => {
   expect(decideNamesToRetry(failed, [])).toEqual({ failed: ['a.rest', 'b.rest'] });
   expect(decideNamesToRetry(failed, [earlier('a.rest', 'done')])).toEqual({ failed: ['b.rest'] });
   const open = [earlier('a.rest', 'done'), earlier('b.rest', 'open')];
@@ -85,11 +82,11 @@ test('names that an earlier order has done aren’t retried, and none while one 
 });
 
 test.each<[what: string, names: readonly string[], accountId: string, isSame: boolean]>([
-  ['the same', ['b.rest', 'a.rest'], 'account', true],
-  ['fewer names', ['a.rest'], 'account', false],
-  ['another name', ['a.rest', 'c.rest'], 'account', false],
-  ['another account', ['a.rest', 'b.rest'], 'other', false],
-])('a retry asks for %s', (_, names, id, isSame) => {
+  ['with the same names is for the same names', ['b.rest', 'a.rest'], 'account', true],
+  ['with fewer names isn’t', ['a.rest'], 'account', false],
+  ['with another name isn’t', ['a.rest', 'c.rest'], 'account', false],
+  ['with another account isn’t', ['a.rest', 'b.rest'], 'other', false],
+])('a retry %s', (_, names, id, isSame) => {
   const typed = {
     ...{ input: { names, period: '1' }, secret: undefined, reason: undefined, deliveryId: 'form:1' },
     account: { ...ALICE, id },

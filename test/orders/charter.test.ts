@@ -25,7 +25,7 @@ import {
 import { rule } from '../policy/sample.ts';
 import { newTeamSettings } from '../support/settings.ts';
 
-/* Siblings tried: each condition of a valid charter, each state of the log, each source of a setting. */
+/* Each condition of a valid charter, each state of the log and each source of a setting. */
 
 const botSigner: BotSigner = {
   sign: (text) => `bot ${text}`,
@@ -38,7 +38,7 @@ const SETTINGS: ProtectedSettings = {
   approvalTasks: ['renew'],
   allowSelfApproval: false,
 };
-const rulesOf = (
+const newRules = (
   version: number,
   settings: Partial<ProtectedSettings> = {},
   tag = 'brand',
@@ -51,8 +51,8 @@ const bob = newSigner('U0BOB');
 const log = newLog([anna, bob], [[anna, bob]]);
 const trust = { roots: rootsOf(anna), verifier: VERIFIER, botSigner };
 
-/** A valid follow-up charter, except for the given changes. */
-function charter(
+/** A valid next charter, with the given changes. */
+function newCharter(
   rules: PolicyAndSettings,
   last: LoggedCharter | undefined,
   more: Partial<LoggedCharter> & { readonly signer?: Signer; readonly previous?: string } = {},
@@ -72,8 +72,8 @@ function charter(
 }
 
 describe('a charter', () => {
-  const first = charter(rulesOf(1), undefined);
-  const second = charter(rulesOf(2), first);
+  const first = newCharter(newRules(1), undefined);
+  const second = newCharter(newRules(2), first);
   const unsigned = { ...second.signature, signature: first.signature.signature };
 
   test('is valid if it is signed by an admin’s key and names the previous one', async () => {
@@ -81,42 +81,42 @@ describe('a charter', () => {
   });
 
   test.each<[string, LoggedCharter]>([
-    ['it names no charter before', charter(rulesOf(2), undefined)],
-    ['it names another charter before', charter(rulesOf(2), first, { previous: hashJson('other') })],
-    ['its content can’t be read', charter(rulesOf(2), first, { rules: undefined })],
-    ['its content is not what was signed', charter(rulesOf(2), first, { hash: first.hash })],
-    ['its publisher signed it', charter(rulesOf(2), first, { publisher: 'U0BOB' })],
-    ['the bot didn’t sign it', charter(rulesOf(2), first, { botSignature: undefined })],
-    ['the bot signed another one', charter(rulesOf(2), first, { botSignature: first.botSignature })],
-    ['nobody vouches for the key', charter(rulesOf(2), first, { signer: newSigner('U0EVE') })],
-    ['its signature is of another charter', { ...second, signature: unsigned }],
-  ])('is invalid if %s; the previous one is the last valid one', async (_, newest) => {
+    ['it names no previous charter', newCharter(newRules(2), undefined)],
+    ['it names another previous charter', newCharter(newRules(2), first, { previous: hashJson('other') })],
+    ['its content can’t be read', newCharter(newRules(2), first, { rules: undefined })],
+    ['its content differs from what was signed', newCharter(newRules(2), first, { hash: first.hash })],
+    ['its publisher signed it', newCharter(newRules(2), first, { publisher: 'U0BOB' })],
+    ['the bot didn’t sign it', newCharter(newRules(2), first, { botSignature: undefined })],
+    ['the bot signed another charter', newCharter(newRules(2), first, { botSignature: first.botSignature })],
+    ['nobody vouched for the key', newCharter(newRules(2), first, { signer: newSigner('U0EVE') })],
+    ['its signature is another charter’s', { ...second, signature: unsigned }],
+  ])('is invalid if %s, so the previous one is the last valid one', async (_, newest) => {
     expect(await findLastValidCharter({ keys: log, charters: [first, newest] }, trust)).toBe(first);
   });
 
-  test('is invalid if the bot has no key of its own', async () => {
+  test('is invalid if the bot has no key', async () => {
     expect(
       await findLastValidCharter({ keys: log, charters: [first] }, { ...trust, botSigner: undefined }),
     ).toBe(undefined);
   });
 
   test.each<[string, number, 'retired' | 'compromised', boolean]>([
-    ['retired afterwards', 11, 'retired', true],
-    ['retired with it', 10, 'retired', true],
-    ['retired before', 9, 'retired', false],
-    ['compromised afterwards', 11, 'compromised', false],
-  ])('whose key was %s', async (_, n, reason, counts) => {
+    ['is valid if its key was retired later', 11, 'retired', true],
+    ['is valid if its key was retired with it', 10, 'retired', true],
+    ['is invalid if its key was retired before', 9, 'retired', false],
+    ['is invalid if its key was compromised later', 11, 'compromised', false],
+  ])('%s', async (_, n, reason, counts) => {
     const revoked = { key: bob.authenticator.fingerprint, by: 'U0BOB', at: new Date(), n };
     const keys = { ...log, revoked: [{ ...revoked, signature: revoking(bob, bob, reason) }] };
     expect(await findLastValidCharter({ keys, charters: [first] }, trust)).toBe(counts ? first : undefined);
   });
 });
 
-describe('the status', () => {
-  const first = charter(rulesOf(1), undefined);
-  const second = charter(rulesOf(2), first);
+describe('the charter’s status', () => {
+  const first = newCharter(newRules(1), undefined);
+  const second = newCharter(newRules(2), first);
   const broken = { ...log, isComplete: false };
-  type Lapsed = readonly [problem: string, last: number];
+  type Invalid = readonly [problem: string, last: number];
   test.each<
     [
       string,
@@ -124,17 +124,17 @@ describe('the status', () => {
       typeof log,
       PolicyAndSettings,
       LoggedCharter | undefined,
-      string | Lapsed,
+      string | Invalid,
     ]
   >([
-    ['nothing was ever signed', [], log, rulesOf(3), undefined, 'none'],
-    ['the newest counts and the rows are the same', [first, second], log, rulesOf(2), second, 'valid'],
-    ['an event is missing before any charter', [], broken, rulesOf(3), undefined, ['events_missing', 3]],
-    ['an event is missing', [first, second], broken, rulesOf(2), second, ['events_missing', 2]],
-    ['an older one counts', [first, second], log, rulesOf(2), first, ['not_signed', 1]],
-    ['none counts', [first, second], log, rulesOf(3), undefined, ['not_signed', 2]],
-    ['the rows have another version', [first], log, rulesOf(2), first, ['rows_differ', 1]],
-    ['the rows have another rule', [first], log, rulesOf(1, {}, 'other'), first, ['rows_differ', 1]],
+    ['nothing was ever signed', [], log, newRules(3), undefined, 'none'],
+    ['the newest is valid and matches the rows', [first, second], log, newRules(2), second, 'valid'],
+    ['an event is missing without charters', [], broken, newRules(3), undefined, ['events_missing', 3]],
+    ['an event is missing', [first, second], broken, newRules(2), second, ['events_missing', 2]],
+    ['only an older one is valid', [first, second], log, newRules(2), first, ['not_signed', 1]],
+    ['none is valid', [first, second], log, newRules(3), undefined, ['not_signed', 2]],
+    ['the rows have another version', [first], log, newRules(2), first, ['rows_differ', 1]],
+    ['the rows have another rule', [first], log, newRules(1, {}, 'other'), first, ['rows_differ', 1]],
     ...(
       [
         { approvers: ['U0EVE'] },
@@ -143,12 +143,14 @@ describe('the status', () => {
         { allowSelfApproval: true },
       ] satisfies Partial<ProtectedSettings>[]
     ).map(
-      (changed): [string, readonly LoggedCharter[], typeof log, PolicyAndSettings, LoggedCharter, Lapsed] => [
-        `the rows have other ${Object.keys(changed)}`,
-        ...([[first], log, rulesOf(1, changed), first, ['rows_differ', 1]] as const),
+      (
+        changed,
+      ): [string, readonly LoggedCharter[], typeof log, PolicyAndSettings, LoggedCharter, Invalid] => [
+        `the rows have another ${Object.keys(changed)}`,
+        ...([[first], log, newRules(1, changed), first, ['rows_differ', 1]] as const),
       ],
     ),
-  ])('when %s', (_, charters, keys, rows, signed, expected) => {
+  ])('is evaluated when %s', (_, charters, keys, rows, signed, expected) => {
     const status = evaluateCharter({ keys, charters }, rows, signed);
     expect(
       status.kind === 'invalid' ? [status.problem, status.lastRules.policy.version] : status.kind,
@@ -156,7 +158,7 @@ describe('the status', () => {
   });
 });
 
-describe('what decides', () => {
+describe('the effective policy and settings', () => {
   const environment: ProtectedSettings = {
     approvers: ['U0ENV'],
     silentApprovers: [],
@@ -165,7 +167,7 @@ describe('what decides', () => {
     allowSelfApproval: false,
   };
   const rows = {
-    ...rulesOf(3, { approvers: ['U0ROW'] }, 'row'),
+    ...newRules(3, { approvers: ['U0ROW'] }, 'row'),
     settings: newTeamSettings({ approvers: ['U0ROW'] }),
   };
   const invalid = (lastRules: PolicyAndSettings): CharterStatus => ({
@@ -174,7 +176,7 @@ describe('what decides', () => {
     lastRules,
   });
 
-  test('before the first charter is the environment, with signatures; tags of the policy protect names', () => {
+  test('come from the environment before the first charter, with the policy’s tags', () => {
     const { settings, policy } = buildRulesWithKeys(rows, environment, { kind: 'none' });
     expect(settings).toMatchObject(environment);
     expect(policy).toEqual({
@@ -186,11 +188,11 @@ describe('what decides', () => {
     });
   });
 
-  test('while none is valid is the last signed one plus the environment, with the tags of both', () => {
-    const { settings, policy } = buildRulesWithKeys(rows, environment, invalid(rulesOf(2)));
+  test('combine the last signed charter, the environment and all tags while none is valid', () => {
+    const { settings, policy } = buildRulesWithKeys(rows, environment, invalid(newRules(2)));
     expect(settings).toMatchObject(SETTINGS);
     expect(policy).toEqual({
-      ...rulesOf(2).policy,
+      ...newRules(2).policy,
       isCharterMissing: false,
       tags: ['brand', 'row'],
       charterProblem: {
@@ -204,11 +206,11 @@ describe('what decides', () => {
     [true, true],
     [true, false],
     [false, true],
-  ])('allows self-approval only if both do: %s, %s', (last, start) => {
+  ])('allow self-approval only if the charter (%s) and the environment (%s) do', (last, start) => {
     const { settings } = buildRulesWithKeys(
       { ...rows, settings: { ...rows.settings, allowSelfApproval: true } },
       { ...environment, allowSelfApproval: start },
-      invalid(rulesOf(2, { allowSelfApproval: last })),
+      invalid(newRules(2, { allowSelfApproval: last })),
     );
     expect(settings.allowSelfApproval).toBe(last && start);
   });

@@ -7,8 +7,8 @@ import { saidOf } from './sample.ts';
 import { DONE, fails, type Request, untilAborted } from './scripted-service.ts';
 
 /*
- * Workers that die, hang or come back at the worst times, and a database that is down: no order may be lost, and no
- * paid one may be sent twice.
+ * Workers die, hang or come back at the worst times, or the database is down: no order is lost, and no paid order is
+ * sent twice.
  */
 
 let rig: Rig;
@@ -18,17 +18,17 @@ beforeAll(async () => {
 beforeEach(() => rig.reset());
 afterAll(() => rig.end());
 
-/** Longer than a worker may be silent. */
+/** Longer than a worker's lease. */
 const SILENCE_MS = 21_000;
 
-/** The worker has been silent for too long: its order is taken over. */
-async function takeUp(): Promise<void> {
+/** The worker's lease ends, and its order is taken over. */
+async function takeOver(): Promise<void> {
   rig.pass(SILENCE_MS);
   await rig.recover();
 }
 
-/** A request that waits for its response, and a function that lets it arrive. */
-function heldAnswer() {
+/** Holds back the responses of requests until it is opened. */
+function holdAnswer() {
   const held = gate();
   rig.service.answer = async () => {
     await held.opened;
@@ -37,8 +37,8 @@ function heldAnswer() {
   return held;
 }
 
-/** The first worker waits before it sends until it is released; every other one continues. */
-function heldBeforeSending(then: (request: Request) => Promise<void> = async () => undefined) {
+/** Holds the first worker before it sends; others continue. */
+function holdBeforeSending(then: (request: Request) => Promise<void> = async () => undefined) {
   const held = gate();
   let entered = false;
   rig.service.prepare = async (request) => {
@@ -50,22 +50,22 @@ function heldBeforeSending(then: (request: Request) => Promise<void> = async () 
   return { open: held.open, entered: () => entered };
 }
 
-const states = async (orderId: string) => {
+const readStates = async (orderId: string) => {
   const { state, items } = await rig.read(orderId);
   return [state, ...items.map((item) => item.state)];
 };
 
 describe('a worker that dies', () => {
   test('after sending leaves an unknown outcome, and a late response still counts', async () => {
-    const answer = heldAnswer();
+    const answer = holdAnswer();
     const order = await rig.approvedRenewal('cafe.rest');
     const working = rig.startProcess().execute(order.id);
-    await until('the request is out', () => rig.service.received.length === 1);
+    await until('the request is sent', () => rig.service.received.length === 1);
     await rig.recover();
-    expect(await states(order.id), 'while its lease runs').toEqual(['EXECUTING', 'SENT']);
+    expect(await readStates(order.id), 'during its lease').toEqual(['EXECUTING', 'SENT']);
 
-    await takeUp();
-    expect(await states(order.id)).toEqual(['UNKNOWN', 'UNKNOWN']);
+    await takeOver();
+    expect(await readStates(order.id)).toEqual(['UNKNOWN', 'UNKNOWN']);
     expect(saidOf((await rig.read(order.id)).items[0])).toMatch(/may have reached the service/);
     rig.pass(HOUR_MS);
     await rig.recover();
@@ -73,7 +73,7 @@ describe('a worker that dies', () => {
 
     answer.open();
     await working;
-    expect(await states(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
+    expect(await readStates(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
     expect(await rig.unfollowed(order.id)).toEqual([1]);
     expect(rig.service.timesSent(order.id)).toBe(1);
     expect(await rig.story(order.id)).toEqual([
@@ -88,47 +88,47 @@ describe('a worker that dies', () => {
     ]);
   });
 
-  test('isn’t contradicted by its own response once a person has settled the order', async () => {
-    const answer = heldAnswer();
+  test('doesn’t change an order that a person settled before the response', async () => {
+    const answer = holdAnswer();
     const order = await rig.approvedRenewal('cafe.rest');
     const working = rig.startProcess().execute(order.id);
-    await until('the request is out', () => rig.service.received.length === 1);
-    await takeUp();
+    await until('the request is sent', () => rig.service.received.length === 1);
+    await takeOver();
     await resolveOrder(rig.orders, order.id, 'U0BOB', 'FAILED', 'not there');
     answer.open();
     await working;
-    expect(await states(order.id)).toEqual(['FAILED', 'FAILED']);
-    expect(rig.logged(), 'the answer').toContain('Done by the service');
+    expect(await readStates(order.id)).toEqual(['FAILED', 'FAILED']);
+    expect(rig.logged(), 'log of the response').toContain('Done by the service');
   });
 
-  test('before sending leaves nothing behind: another one carries out the order, once', async () => {
-    const held = heldBeforeSending();
+  test('before sending leaves the order to another worker, which sends it once', async () => {
+    const held = holdBeforeSending();
     const order = await rig.approvedRenewal('cafe.rest');
     const dead = rig.startProcess().execute(order.id);
     await until('the worker is about to send', held.entered);
-    await takeUp();
-    expect(await states(order.id)).toEqual(['APPROVED', 'WAITING']);
+    await takeOver();
+    expect(await readStates(order.id)).toEqual(['APPROVED', 'WAITING']);
     await rig.runDue();
-    expect(await states(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
+    expect(await readStates(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
     held.open();
     await dead;
-    expect(rig.service.timesSent(order.id), 'with the first worker back').toBe(1);
-    expect(await states(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
+    expect(rig.service.timesSent(order.id), 'requests after the first worker is back').toBe(1);
+    expect(await readStates(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
   });
 
-  test('between the claim and the first request is detected by the rows, without any job', async () => {
+  test('before claiming an order leaves it to the next run', async () => {
     const order = await rig.approvedRenewal('cafe.rest');
     rig.pass(SILENCE_MS);
     await rig.recover();
     await rig.runDue();
-    expect(await states(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
+    expect(await readStates(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
     expect(rig.service.timesSent(order.id)).toBe(1);
   });
 });
 
-describe('a worker that hangs before sending and comes back while another one’s request is running', () => {
-  const comesBack: readonly (readonly [how: string, then: () => Promise<void>])[] = [
-    ['to send', async () => undefined],
+describe('a hanging worker that comes back while another worker’s request is running', () => {
+  const RETURNS: readonly (readonly [how: string, then: () => Promise<void>])[] = [
+    ['ready to send', async () => undefined],
     [
       'without a connection',
       async () => {
@@ -136,49 +136,49 @@ describe('a worker that hangs before sending and comes back while another one’
       },
     ],
     [
-      'with its account refused',
+      'with a refused account',
       async () => {
         throw fails('auth');
       },
     ],
     [
-      'with a fault of its own',
+      'with an internal error',
       async () => {
         throw new TypeError('a fault of ours');
       },
     ],
   ];
   for (const [which, otherProcess] of [
-    ['of another process', true],
-    ['of the same process', false],
+    ['another process', true],
+    ['the same process', false],
   ] as const) {
-    test.each(comesBack)(`%s, the other one ${which}`, async (_how, then) => {
-      const stalled = heldBeforeSending(then);
-      const answer = heldAnswer();
+    test.each(RETURNS)(`doesn’t interfere: %s, with the other worker in ${which}`, async (_how, then) => {
+      const stalled = holdBeforeSending(then);
+      const answer = holdAnswer();
       const order = await rig.approvedRenewal('cafe.rest');
       const process = rig.startProcess();
       const first = process.execute(order.id);
       await until('the first worker is about to send', stalled.entered);
-      await takeUp();
+      await takeOver();
       const second = (otherProcess ? rig.startProcess() : process).execute(order.id);
-      await until('the request is out', () => rig.service.received.length === 1);
+      await until('the request is sent', () => rig.service.received.length === 1);
 
       stalled.open();
       await first;
-      expect(await states(order.id), 'while the request is out').toEqual(['EXECUTING', 'SENT']);
+      expect(await readStates(order.id), 'while the request is running').toEqual(['EXECUTING', 'SENT']);
       rig.pass(16_000);
       await rig.runDue();
       expect(rig.service.timesSent(order.id), 'requests').toBe(1);
 
       answer.open();
       await second;
-      expect(await states(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
+      expect(await readStates(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
     });
   }
 });
 
-test('a worker that comes back doesn’t release an order that another one has claimed', async () => {
-  const stalled = heldBeforeSending();
+test('a worker that comes back doesn’t release an order claimed by another worker', async () => {
+  const stalled = holdBeforeSending();
   const held = gate();
   rig.service.answer = async ({ ctid }) => {
     if (ctid.endsWith('.2')) throw fails('busy', { retryAfterMs: HOUR_MS });
@@ -192,21 +192,21 @@ test('a worker that comes back doesn’t release an order that another one has c
     const { state, attempts } = (await rig.read(order.id)).items[1] ?? {};
     return state === 'WAITING' && attempts === 1;
   });
-  await takeUp();
+  await takeOver();
   const second = rig.startProcess().execute(order.id);
-  await until('the request is out', () => rig.service.timesSent(`${order.id}.1`) === 1);
+  await until('the request is sent', () => rig.service.timesSent(`${order.id}.1`) === 1);
   stalled.open();
   await first;
-  expect(await states(order.id)).toEqual(['EXECUTING', 'SENT', 'WAITING']);
+  expect(await readStates(order.id)).toEqual(['EXECUTING', 'SENT', 'WAITING']);
   held.open();
   await second;
 });
 
-test('a running worker keeps its order as long as the response takes', async () => {
-  const answer = heldAnswer();
+test('a worker keeps its order while it waits for the response', async () => {
+  const answer = holdAnswer();
   const order = await rig.approvedRenewal('cafe.rest');
   const working = rig.startProcess({ leaseMs: 400 }).execute(order.id);
-  await until('the request is out', () => rig.service.received.length === 1);
+  await until('the request is sent', () => rig.service.received.length === 1);
   for (let minute = 0; minute < 3; minute += 1) {
     await rig.sql(`UPDATE orders SET lease_until = now() - interval '1 s' WHERE id = $1`, order.id);
     await until('the lease is extended', async () => {
@@ -215,22 +215,22 @@ test('a running worker keeps its order as long as the response takes', async () 
     });
     await rig.recover();
   }
-  expect(await states(order.id)).toEqual(['EXECUTING', 'SENT']);
+  expect(await readStates(order.id)).toEqual(['EXECUTING', 'SENT']);
   answer.open();
   await working;
-  expect(await states(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
+  expect(await readStates(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
 });
 
-test('at shutdown running requests become unknown, and unsent ones continue after the next start', async () => {
+test('at shutdown, running requests become unknown, and unsent ones continue after the next start', async () => {
   const names = Array.from({ length: 6 }, (_, index) => `name${index + 1}.rest`);
   rig.service.answer = (_request, signal) => untilAborted(signal);
   const order = await rig.approvedRenewal(...names);
   const process = rig.startProcess();
   const working = process.execute(order.id);
-  await until('four requests are out', () => rig.service.received.length === 4);
+  await until('four requests are sent', () => rig.service.received.length === 4);
   process.shutDown();
   await working;
-  expect(await states(order.id)).toEqual([
+  expect(await readStates(order.id)).toEqual([
     'APPROVED',
     ...Array.from({ length: 4 }, () => 'UNKNOWN'),
     'WAITING',
@@ -238,7 +238,7 @@ test('at shutdown running requests become unknown, and unsent ones continue afte
   ]);
   rig.service.answer = async () => DONE;
   await rig.runDue();
-  expect(await states(order.id)).toEqual([
+  expect(await readStates(order.id)).toEqual([
     'UNKNOWN',
     ...Array.from({ length: 4 }, () => 'UNKNOWN'),
     'SUCCEEDED',
@@ -249,7 +249,7 @@ test('at shutdown running requests become unknown, and unsent ones continue afte
   );
 });
 
-test('an order with unreadable rows blocks no other recovery', async () => {
+test('an order with unreadable rows doesn’t block the recovery of others', async () => {
   const unreadable = await rig.ask('renew', { names: ['a.rest'], period: 1 });
   const other = await rig.ask('renew', { names: ['b.rest'], period: 1 });
   await rig.sql(`UPDATE order_items SET state = 'NONSENSE' WHERE order_id = $1`, unreadable.id);
@@ -260,76 +260,76 @@ test('an order with unreadable rows blocks no other recovery', async () => {
 });
 
 describe('while the database is down', () => {
-  test('a received response is kept until it is back', async () => {
-    const answer = heldAnswer();
+  test('a received response is kept until the database is back', async () => {
+    const answer = holdAnswer();
     const order = await rig.approvedRenewal('cafe.rest');
     const working = rig.startProcess().execute(order.id);
-    await until('the request is out', () => rig.service.received.length === 1);
+    await until('the request is sent', () => rig.service.received.length === 1);
     await rig.whileDatabaseIsAway(async () => {
       answer.open();
-      await until('keeping the answer has failed', () => rig.logged().includes('saving the outcome'));
+      await until('saving the response has failed', () => rig.logged().includes('saving the outcome'));
     });
     await working;
-    expect(await states(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
+    expect(await readStates(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
     expect(await rig.unfollowed(order.id)).toEqual([1]);
     expect(rig.service.timesSent(order.id)).toBe(1);
   });
 
   test('a response with an unconfirmed save isn’t saved twice', async () => {
-    rig.setCommitFault(once(({ log }) => log[0]?.kind === 'answered', 'after'));
+    rig.setCommitFault(failOnce(({ log }) => log[0]?.kind === 'answered', 'after'));
     const order = await rig.approvedRenewal('cafe.rest');
     await rig.main.execute(order.id);
-    expect(await states(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
+    expect(await readStates(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
     const answers = (await rig.story(order.id)).filter((kind) => kind === 'answered');
     expect(answers).toHaveLength(1);
     expect(await rig.unfollowed(order.id)).toEqual([1]);
   });
 
   test.each(['before', 'after'] as const)(
-    'nothing is sent while sentAt isn’t confirmed (it broke %s the commit), and it is retried',
+    'a request waits until its sentAt is confirmed (connection broken %s the commit)',
     async (when) => {
-      rig.setCommitFault(once(({ log }) => log[0]?.kind === 'sending', when));
+      rig.setCommitFault(failOnce(({ log }) => log[0]?.kind === 'sending', when));
       const order = await rig.approvedRenewal('cafe.rest');
       await rig.main.execute(order.id);
-      expect(rig.service.received, 'sent without the mark').toEqual([]);
-      expect(await states(order.id)).toEqual(['APPROVED', 'WAITING']);
+      expect(rig.service.received, 'requests without sentAt').toEqual([]);
+      expect(await readStates(order.id)).toEqual(['APPROVED', 'WAITING']);
       rig.pass(1_000);
       await rig.runDue();
-      expect(await states(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
+      expect(await readStates(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
       expect(rig.service.timesSent(order.id)).toBe(1);
     },
   );
 
-  test('one name with an unconfirmed mark blocks no other', async () => {
-    rig.setCommitFault(once(({ log }) => log[0]?.kind === 'sending' && log[0].n === 2, 'before'));
+  test('a name with an unconfirmed sentAt doesn’t block other names', async () => {
+    rig.setCommitFault(failOnce(({ log }) => log[0]?.kind === 'sending' && log[0].n === 2, 'before'));
     const order = await rig.approvedRenewal('a.rest', 'b.rest', 'c.rest');
     await rig.main.execute(order.id);
-    expect(await states(order.id)).toEqual(['APPROVED', 'SUCCEEDED', 'WAITING', 'SUCCEEDED']);
+    expect(await readStates(order.id)).toEqual(['APPROVED', 'SUCCEEDED', 'WAITING', 'SUCCEEDED']);
     rig.pass(1_000);
     await rig.runDue();
-    expect(await states(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED', 'SUCCEEDED', 'SUCCEEDED']);
+    expect(await readStates(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED', 'SUCCEEDED', 'SUCCEEDED']);
     expect([1, 2, 3].map((n) => rig.service.timesSent(`${order.id}.${n}`))).toEqual([1, 1, 1]);
   });
 
-  test('an approval with an unconfirmed commit isn’t given twice', async () => {
+  test('an approval with an unconfirmed commit doesn’t count twice', async () => {
     rig.setTeam({ approvalsRequired: 2 });
-    rig.setCommitFault(once(({ log }) => log[0]?.kind === 'approved', 'after'));
+    rig.setCommitFault(failOnce(({ log }) => log[0]?.kind === 'approved', 'after'));
     const order = await rig.ask('renew', { names: ['cafe.rest'], period: 1 });
     await expect(approveOrder(rig.orders, order.id, 'U0BOB')).rejects.toThrow('the connection broke');
     const again = await approveOrder(rig.orders, order.id, 'U0BOB');
-    expect(again.ok ? 'given twice' : refusalText(again.refusal)).toMatch(/already/);
+    expect(again.ok ? 'counted twice' : refusalText(again.refusal)).toMatch(/already/);
     expect((await rig.read(order.id)).state).toBe('PENDING');
   });
 });
 
-/** A fault at the first change of a kind, and then no more. */
-function once(
-  sort: (change: Parameters<Rig['store']['commit']>[0]) => boolean,
+/** Fails the first matching commit, and no later one. */
+function failOnce(
+  matches: (change: Parameters<Rig['store']['commit']>[0]) => boolean,
   fault: 'before' | 'after',
 ): Parameters<Rig['setCommitFault']>[0] {
   let happened = false;
   return (change) => {
-    if (happened || !sort(change)) return undefined;
+    if (happened || !matches(change)) return undefined;
     happened = true;
     return fault;
   };

@@ -16,13 +16,13 @@ describe('a wait', () => {
     ['is a quarter for a name that expires within 2 days', 4 * HOUR_MS, later(2 * DAY_MS), HOUR_MS],
     ['is a quarter for a name that has expired', 4 * HOUR_MS, later(-DAY_MS), HOUR_MS],
     ['is at least 15 minutes', 40 * MINUTE_MS, later(DAY_MS), 15 * MINUTE_MS],
-    ['that was set shorter is unchanged', 2 * MINUTE_MS, later(DAY_MS), 2 * MINUTE_MS],
+    ['is unchanged if it is set to less than 15 minutes', 2 * MINUTE_MS, later(DAY_MS), 2 * MINUTE_MS],
   ])('%s', (_, wait, expiry, expected) => {
     expect(shortenWait(wait, NOW, expiry)).toBe(expected);
   });
 });
 
-test('for a name that expires soon the reminder and the escalation come earlier, not the deadline', () => {
+test('a name that expires soon brings the reminder and escalation forward, not the deadline', () => {
   const waits = {
     ttlMs: 72 * HOUR_MS,
     remindAfterMs: 4 * HOUR_MS,
@@ -40,7 +40,7 @@ test('for a name that expires soon the reminder and the escalation come earlier,
   });
 });
 
-test('an order must be approved before its time, which shortens its waits like an expiry', () => {
+test('a scheduled time limits the deadline, and shortens waits like an expiry', () => {
   const waits = { ttlMs: 72 * HOUR_MS, remindAfterMs: 4 * HOUR_MS, escalateAfterMs: 24 * HOUR_MS };
   const hoursOf = (expiry: number | undefined, time: number) => {
     const firstExpiry = expiry === undefined ? undefined : later(expiry * HOUR_MS);
@@ -49,7 +49,7 @@ test('an order must be approved before its time, which shortens its waits like a
   };
   expect(hoursOf(undefined, 24)).toEqual([24, 1]);
   expect(hoursOf(undefined, 73)).toEqual([72, 2]);
-  expect(hoursOf(undefined, 0), 'a time that has come').toEqual([72, 4]);
+  expect(hoursOf(undefined, 0), 'a time that has passed').toEqual([72, 4]);
   expect(hoursOf(24, 73), 'the expiry is sooner').toEqual([72, 1]);
   expect(hoursOf(1_000, 24), 'the time is sooner').toEqual([24, 1]);
 });

@@ -21,7 +21,7 @@ const REFUSED = { ...FREE, outcome: 'refuse', refusedBy: [RULE] } as const;
 const RESERVATION = { teamId: 'T0STEWARD', day: '2026-03-01', items: [], agreedExcess: [], hasBudget: true };
 
 interface Given extends Partial<Omit<RequestContext, 'request'>> {
-  readonly demand?: RequestContext['evaluated']['requirements'];
+  readonly requirements?: RequestContext['evaluated']['requirements'];
   readonly request?: Partial<OrderRequest>;
 }
 
@@ -32,7 +32,7 @@ function checkedOf(request: OrderRequest): CheckedRequest {
 }
 
 /** Alice requests a renewal of cafe.rest that needs two approvals. */
-function newRequest({ demand: requirements = NEEDED, request: changes, ...rest }: Given): RequestContext {
+function newRequest({ requirements = NEEDED, request: changes, ...rest }: Given): RequestContext {
   const request: OrderRequest = {
     task: 'renew',
     input: { names: ['cafe.rest'], period: '2' },
@@ -111,23 +111,23 @@ test.each<[what: string, given: Given, decision: object]>([
     },
   ],
   [
-    'is sent later, while its name is registered',
+    'can be scheduled before its name expires',
     { schedule: { at: hoursLater(30), occursTwice: false }, firstExpiry: hoursLater(31) },
     { order: { sendAfter: hoursLater(30) } },
   ],
   [
-    'is not sent at the moment its name expires',
+    'can’t be scheduled for the time its name expires',
     { schedule: { at: hoursLater(30), occursTwice: false }, firstExpiry: hoursLater(30) },
     { kind: 'refused', refusal: { code: 'send_at_after_expiry', expiresAt: hoursLater(30) } },
   ],
   [
-    'is reminded of sooner when its name expires soon',
+    'gets an earlier reminder if its name expires soon',
     { firstExpiry: hoursLater(30) },
     { order: { remindAt: hoursLater(1), escalateAt: hoursLater(6), expiresAt: hoursLater(72) } },
   ],
   [
-    'is sent at once and reserved when it is free',
-    { demand: FREE },
+    'that is free is sent at once, with a reservation',
+    { requirements: FREE },
     {
       reservation: RESERVATION,
       order: { state: 'APPROVED', expiresAt: undefined },
@@ -135,8 +135,8 @@ test.each<[what: string, given: Given, decision: object]>([
     },
   ],
   [
-    'waits for an admin alone when it is free and exceeds a budget',
-    { demand: FREE, budgets: { price: undefined, exceeded: OVER, reservation: RESERVATION } },
+    'that is free but exceeds a budget waits only for an admin',
+    { requirements: FREE, budgets: { price: undefined, exceeded: OVER, reservation: RESERVATION } },
     {
       reservation: undefined,
       order: { state: 'PENDING', approvalsRequired: 0 },
@@ -144,19 +144,19 @@ test.each<[what: string, given: Given, decision: object]>([
     },
   ],
   [
-    'starts as a draft where the requester has to confirm',
+    'starts as a draft if the requester has to confirm',
     { request: NAMESERVERS },
     { reservation: undefined, order: { state: 'DRAFT', expiresAt: hoursLater(0.25), remindAt: undefined } },
   ],
   [
     'starts as a draft even when it is free',
-    { request: NAMESERVERS, demand: FREE },
+    { request: NAMESERVERS, requirements: FREE },
     { reservation: undefined, order: { state: 'DRAFT' } },
   ],
-  ['is refused by a rule', { demand: REFUSED }, { kind: 'refused', refusal: { rules: [RULE] } }],
+  ['is refused by a rule', { requirements: REFUSED }, { kind: 'refused', refusal: { rules: [RULE] } }],
   [
-    'is refused by a rule before it would be a draft',
-    { request: NAMESERVERS, demand: REFUSED },
+    'is refused by a rule before it becomes a draft',
+    { request: NAMESERVERS, requirements: REFUSED },
     { kind: 'refused', refusal: { code: 'policy_refuses' } },
   ],
   [
@@ -178,7 +178,7 @@ test.each<[what: string, given: Given, decision: object]>([
     },
   ],
   [
-    'is private if asked for in a direct message',
+    'is private if made in a direct message',
     { request: { isPrivate: true } },
     { order: { isPrivate: true, threadTs: undefined } },
   ],
@@ -186,7 +186,7 @@ test.each<[what: string, given: Given, decision: object]>([
   expect(decideRequest(newRequest(given))).toMatchObject(decision);
 });
 
-test('an order has the hash of the statement at the start of its log', () => {
+test('the log of an order starts with its statement’s hash', () => {
   const decision = decideRequest(newRequest({}));
   if (decision.kind !== 'create') throw new Error(decision.kind);
   expect(decision.order.statementHash).toMatch(/^[0-9a-f]{64}$/);

@@ -9,8 +9,6 @@ import {
 import type { Order, OrderItem } from '../../src/orders/order.ts';
 import { hoursLater, newBulk, newOrder, START } from './sample.ts';
 
-/* Whether an order is sent now, case by case. */
-
 function approved(changes: Partial<Order> = {}, ...items: Partial<OrderItem>[]): Order {
   const names = items.length === 0 ? ['a.rest'] : items.map((_item, n) => `${n}.rest`);
   const sample = newOrder(names, { state: 'APPROVED', ...changes });
@@ -22,27 +20,22 @@ const mandated = (sendAfter: Date) => ({ mandate: { id: 'mandate' }, sendAfter }
 const soon = new Date(START.getTime() + 1_000);
 const failed = { state: 'FAILED', answeredAt: START, sentAt: START } as const;
 const pause = { code: 'refusals' as const, names: ['0.rest', '1.rest', '2.rest'] };
-const ofFile = { bulk: newBulk(2), input: {} };
-const good = { input: { names: ['0.rest'], period: 1 } };
+const BULK = { bulk: newBulk(2), input: {} };
+const VALID = { input: { names: ['0.rest'], period: 1 } };
 
-describe('by its row, an order', () => {
+describe('an order at its claim', () => {
   test.each<[what: string, Order, Partial<ClaimContext>, expected: object | undefined]>([
-    ['that is approved continues', approved(), {}, undefined],
-    ['that is not approved does not', approved({ state: 'PENDING' }), {}, NOT_DUE],
-    ['that a worker has does not', approved({ state: 'EXECUTING' }), {}, NOT_DUE],
-    ['that was stopped does not', approved({ state: 'CANCELLED' }), {}, NOT_DUE],
-    ['of a mandate waits for its day', approved(mandated(hoursLater(1))), {}, NOT_DUE],
-    ['of a mandate continues at that time', approved(mandated(START)), {}, undefined],
+    ['continues if it is approved', approved(), {}, undefined],
+    ['isn’t due before it is approved', approved({ state: 'PENDING' }), {}, NOT_DUE],
+    ['isn’t due while a worker has it', approved({ state: 'EXECUTING' }), {}, NOT_DUE],
+    ['isn’t due after it was stopped', approved({ state: 'CANCELLED' }), {}, NOT_DUE],
+    ['of a mandate waits for its time', approved(mandated(hoursLater(1))), {}, NOT_DUE],
+    ['of a mandate continues at its time', approved(mandated(START)), {}, undefined],
     ['waits while all its names wait', approved({}, { notBefore: soon }, { notBefore: soon }), {}, NOT_DUE],
     ['continues if one name needn’t wait', approved({}, { notBefore: soon }, {}), {}, undefined],
+    ['continues despite an impossibly long wait', approved({}, { notBefore: hoursLater(9) }), {}, undefined],
     [
-      'continues if a wait was written by a wrong clock',
-      approved({}, { notBefore: hoursLater(9) }),
-      {},
-      undefined,
-    ],
-    [
-      'that no longer gives its statement is stopped',
+      'is stopped if its statement changed',
       approved(),
       { changedParts: ['names'] },
       { kind: 'end', event: { type: 'stopped', summary: { code: 'statement_changed', parts: ['names'] } } },
@@ -54,20 +47,20 @@ describe('by its row, an order', () => {
       { kind: 'end', event: { type: 'stopped', summary: { code: 'statement_changed', parts: [] } } },
     ],
     [
-      'that waits for people, whatever was changed, waits',
+      'stays pending despite a changed statement',
       approved({ state: 'PENDING' }),
       { changedParts: [] },
       NOT_DUE,
     ],
     [
-      'of a file that is paused waits',
-      approved({ bulk: { ...newBulk(2), pause }, input: {} }, good),
+      'of a bulk request isn’t due while paused',
+      approved({ bulk: { ...newBulk(2), pause }, input: {} }, VALID),
       {},
       NOT_DUE,
     ],
     [
-      'of a file pauses after three refusals in a row',
-      approved(ofFile, failed, failed, failed, good),
+      'of a bulk request pauses after three refusals in a row',
+      approved(BULK, failed, failed, failed, VALID),
       {},
       { kind: 'end', event: { type: 'paused', reason: pause, expiresAt: hoursLater(72) } },
     ],
@@ -76,7 +69,7 @@ describe('by its row, an order', () => {
     expect(decideClaim(facts)).toEqual(expected);
   });
 
-  test('that the zone no longer allows is stopped', () => {
+  test('is stopped if the zone’s rules no longer allow it', () => {
     const order = approved({ input: { names: ['a.rest'], period: 99 } });
     const facts = { order, now: START, pauseEndsAt: START, changedParts: undefined };
     expect(decideClaim(facts)).toMatchObject({
@@ -86,12 +79,12 @@ describe('by its row, an order', () => {
   });
 });
 
-test('a pause of a claimed order names its worker, so that no other claim is paused', () => {
-  const order = approved(ofFile, failed, failed, failed, good);
+test('a pause names the worker, so that another worker’s claim isn’t paused', () => {
+  const order = approved(BULK, failed, failed, failed, VALID);
   expect(decideWave(order, hoursLater(72), 'worker-1')).toMatchObject({ event: { workerId: 'worker-1' } });
 });
 
-describe('an order that its row allows', () => {
+describe('an order that is due', () => {
   const member = { kind: 'members' } as const;
   const gone = { userId: 'U0ALICE', summary: { code: 'requester_left' } } as const;
   const left = { kind: 'left', ...gone } as const;
@@ -102,13 +95,13 @@ describe('an order that its row allows', () => {
 
   test.each<[what: string, Partial<SendingPrerequisites>, expected: object]>([
     ['is claimed', {}, { kind: 'claim', event: { type: 'claimed', workerId: 'worker-1' } }],
-    ['is claimed when its mandate lets it go', { clearance: { kind: 'clear' } }, { kind: 'claim' }],
+    ['is claimed when its mandate allows it', { clearance: { kind: 'clear' } }, { kind: 'claim' }],
     [
-      'is stopped when its mandate does not',
+      'is stopped when its mandate doesn’t',
       { clearance: held },
       { kind: 'held', holdReason: 'price_above', event: { type: 'stopped', summary: heldSummary } },
     ],
-    ['waits when its mandate does', { clearance: later }, later],
+    ['waits when its mandate has to wait', { clearance: later }, later],
     [
       'is stopped by its mandate before people are checked',
       { clearance: held, members: left },

@@ -12,9 +12,9 @@ const RIGHTS = {
 
 test.each([
   ['an approver', 'U0BOB', UNKNOWN, RIGHTS, { event: { type: 'resolved', by: 'U0BOB', outcome: 'FAILED' } }],
-  ['somebody else', 'U0NINA', UNKNOWN, RIGHTS, { refusal: { code: 'not_an_approver', action: 'resolve' } }],
+  ['others', 'U0NINA', UNKNOWN, RIGHTS, { refusal: { code: 'not_an_approver', action: 'resolve' } }],
   [
-    'a person while a group can’t be read',
+    'others while a group is unreadable',
     'U0NINA',
     UNKNOWN,
     { ...RIGHTS, unreadableGroups: ['S0LEADS'] },
@@ -34,7 +34,7 @@ test.each([
     RIGHTS,
     { refusal: { code: 'outcome_known' } },
   ],
-])('%s settles', (_, by, order, rights, decision) => {
+])('checks whether %s can settle', (_, by, order, rights, decision) => {
   expect(decideSettlement(order, rights, { by, outcome: 'FAILED', reason: undefined })).toMatchObject(
     decision,
   );

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { OrderTaskName } from '../../src/orders/order.ts';
 import { findTask } from '../../src/orders/tasks.ts';
 
-/* Gaps in the service's document that clients must decide. */
+/* Cases that the service's documentation leaves open. */
 
 const DELEGATION = {
   name: 'cafe.rest',
@@ -12,8 +12,7 @@ const DELEGATION = {
   nameServers: ['ns1.example.net', 'ns2.example.net'],
 };
 
-/** The request for an input. */
-function requestOf(task: OrderTaskName, typed: unknown) {
+function buildRequest(task: OrderTaskName, typed: unknown) {
   const checked = findTask(task).check(typed);
   if (!checked.ok) throw new Error(JSON.stringify(checked.issues));
   const [name = ''] = checked.names;
@@ -28,13 +27,13 @@ test.each([
   [{ confirmOrder: true }, true],
   [{ confirmOrder: false }, false],
 ])('a registration with %j sends confirmOrder %s', (typed, confirmOrder) => {
-  expect(requestOf('create', { ...DELEGATION, ...typed })).toMatchObject({ body: { confirmOrder } });
+  expect(buildRequest('create', { ...DELEGATION, ...typed })).toMatchObject({ body: { confirmOrder } });
 });
 
 test.each(['501', '007', 'abc-01', 'a b', '99999999999999999999'])(
   'the SSL contact %j is sent unchanged',
   (id) => {
-    expect(requestOf('ssl-contact', { id, city: 'Berlin' })).toMatchObject({
+    expect(buildRequest('ssl-contact', { id, city: 'Berlin' })).toMatchObject({
       path: `/sslcontact/${encodeURIComponent(id)}`,
     });
   },
@@ -42,7 +41,7 @@ test.each(['501', '007', 'abc-01', 'a b', '99999999999999999999'])(
 
 test('the path of a redirect is sent unchanged', () => {
   const redirect = { target: 'https://www.example.com', type: 'DOMAIN', mode: 'HTTP' };
-  expect(requestOf('redirect', { ...redirect, source: 'cafe.rest/menü/' })).toMatchObject({
+  expect(buildRequest('redirect', { ...redirect, source: 'cafe.rest/menü/' })).toMatchObject({
     path: `/redirect/${encodeURIComponent('cafe.rest/menü/')}`,
     body: { source: 'cafe.rest/menü/' },
   });

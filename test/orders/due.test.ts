@@ -8,12 +8,10 @@ import {
 import { ORDER_STATES, type Order, type OrderItem, type OrderState } from '../../src/orders/order.ts';
 import { hoursLater, newOrder, START } from './sample.ts';
 
-/* The next due time, by an order's row. */
-
 const MINUTE_MS = 60_000;
 const later = (ms: number) => new Date(START.getTime() + ms);
 
-/** A renewal in a state, with changes of its items. */
+/** A renewal in a state, with the given changes to its items. */
 function order(state: OrderState, changes: Partial<Order> = {}, ...items: Partial<OrderItem>[]): Order {
   const isWaiting = state === 'PENDING' || state === 'DRAFT';
   const sample = newOrder(items.length === 0 ? ['a.rest'] : items.map((_item, n) => `${n}.rest`), {
@@ -24,34 +22,34 @@ function order(state: OrderState, changes: Partial<Order> = {}, ...items: Partia
   return { ...sample, items: sample.items.map((item, index) => ({ ...item, ...items[index] })) };
 }
 
-describe('an order is due', () => {
+describe('due times', () => {
   test.each<[what: string, Order, Date | undefined]>([
-    ['a draft: never, it is only forgotten', order('DRAFT'), undefined],
-    ['one that waits: time until the reminder', order('PENDING'), hoursLater(4)],
+    ['a draft is never due', order('DRAFT'), undefined],
+    ['a pending order is due at its reminder', order('PENDING'), hoursLater(4)],
     [
-      'one that is called about before: then',
+      'a pending order is due at its escalation',
       order('PENDING', { remindAt: undefined, escalateAt: hoursLater(24) }),
       hoursLater(24),
     ],
-    ['with a reminder given: when it expires', order('PENDING', { remindAt: undefined }), hoursLater(72)],
-    ['one that expires before that: then', order('PENDING', { expiresAt: hoursLater(1) }), hoursLater(1)],
-    ['an approved one: at once', order('APPROVED'), START],
+    ['a reminded order is due at its expiry', order('PENDING', { remindAt: undefined }), hoursLater(72)],
+    ['an order expiring first is due then', order('PENDING', { expiresAt: hoursLater(1) }), hoursLater(1)],
+    ['an approved order is due at once', order('APPROVED'), START],
     [
-      'one whose names all wait for a busy service: when the first has waited',
+      'an order whose names all wait is due when the first wait ends',
       order('APPROVED', {}, { notBefore: later(9_000) }, { notBefore: later(5_000) }),
       later(5_000),
     ],
-    ['with a name that needn’t wait: at once', order('APPROVED', {}, { notBefore: later(9_000) }, {}), START],
+    ['an order with a ready name is due', order('APPROVED', {}, { notBefore: later(9_000) }, {}), START],
     [
-      'one whose waiting name follows one that is done: when that has waited',
+      'an order with a done and a waiting name is due when the wait ends',
       order('APPROVED', {}, { state: 'SUCCEEDED' }, { notBefore: later(5_000) }),
       later(5_000),
     ],
-    ['one that is carried out: at once, should its lease run out', order('EXECUTING'), START],
-    ['one that failed: never', order('FAILED', {}, { state: 'FAILED' }), undefined],
-    ['one that was denied: never', order('DENIED'), undefined],
-    ['one that expired: never', order('EXPIRED'), undefined],
-    ['one that was cancelled: never', order('CANCELLED'), undefined],
+    ['an executing order is due once its lease ends', order('EXECUTING'), START],
+    ['a failed order is never due', order('FAILED', {}, { state: 'FAILED' }), undefined],
+    ['a denied order is never due', order('DENIED'), undefined],
+    ['an expired order is never due', order('EXPIRED'), undefined],
+    ['a cancelled order is never due', order('CANCELLED'), undefined],
   ])('%s', (_what, given, expected) => {
     expect(computeDueTime(given, START)).toEqual(expected);
   });
@@ -59,19 +57,23 @@ describe('an order is due', () => {
   const done = { state: 'SUCCEEDED', sentAt: START, answeredAt: START } as const;
 
   test.each<[what: string, Order, Date | undefined]>([
-    ['a success: at once', order('SUCCEEDED', {}, done), START],
-    ['one that it knows: never', order('SUCCEEDED', {}, { ...done, isWatchListUpdated: true }), undefined],
+    ['a success is due at once', order('SUCCEEDED', {}, done), START],
     [
-      'one among failures: at once',
+      'a known success is never due',
+      order('SUCCEEDED', {}, { ...done, isWatchListUpdated: true }),
+      undefined,
+    ],
+    [
+      'a success among failures is due at once',
       order('FAILED', {}, { state: 'FAILED' }, { ...done, isWatchListUpdated: false }),
       START,
     ],
     [
-      'one beside what nobody knows: at once',
+      'a success with an unknown name is due at once',
       order('UNKNOWN', {}, done, { state: 'UNKNOWN', sentAt: START }),
       START,
     ],
-    ['what changes no date: never', order('SUCCEEDED', { task: 'authcode' }, done), undefined],
+    ['a success without a new date is never due', order('SUCCEEDED', { task: 'authcode' }, done), undefined],
   ])('for the watch list, %s', (_what, given, expected) => {
     expect(computeDueTime(given, START)).toEqual(expected);
   });
@@ -83,7 +85,7 @@ describe('an order is due', () => {
     [71, 60],
     [72, 60],
     [72.1, undefined],
-  ])('an unknown outcome: %d hours after its request, %j minutes later', (hours, minutes) => {
+  ])('an unknown outcome is looked up again, %d hours after its request, in %j minutes', (hours, minutes) => {
     const at = hoursLater(hours);
     const unknown = order('UNKNOWN', {}, { state: 'UNKNOWN', sentAt: START });
     expect(computeDueTime(unknown, at)).toEqual(
@@ -91,7 +93,7 @@ describe('an order is due', () => {
     );
   });
 
-  test('only items that records may show are looked up', () => {
+  test('lookups include only items that public records can show', () => {
     const sent = { sentAt: START };
     const unknown = [
       { ...sent, state: 'UNKNOWN' },
@@ -112,7 +114,7 @@ describe('an order is due', () => {
     expect(findUnconfirmedItems(order('FAILED', restored, ...accepted))).toEqual([]);
   });
 
-  test('an unknown outcome that no public record can show: never', () => {
+  test('an unknown outcome that no public record can show is never due', () => {
     expect(
       computeDueTime(order('UNKNOWN', { task: 'user' }, { state: 'UNKNOWN', sentAt: START }), START),
     ).toBeUndefined();
@@ -121,7 +123,7 @@ describe('an order is due', () => {
     ).toBeUndefined();
   });
 
-  test('an accepted task: until the registry shows it, for 30 days', () => {
+  test('an accepted task is looked up until the registry shows it, for 30 days', () => {
     const result = { summary: { code: 'done' } } as const;
     const accepted = order('SUCCEEDED', { task: 'restore' }, { ...done, isWatchListUpdated: true, result });
     expect(computeDueTime(accepted, START)).toEqual(later(5 * MINUTE_MS));
@@ -133,7 +135,7 @@ describe('an order is due', () => {
   });
 });
 
-test('changed nameservers: whether they answer, for 48 hours, the last time at their end', () => {
+test('changed nameservers are checked for 48 hours, the last time at the end', () => {
   const answered = { state: 'SUCCEEDED', sentAt: START, answeredAt: START } as const;
   const set = order('SUCCEEDED', { task: 'nameservers' }, answered);
   expect(computeDueTime(set, START)).toEqual(later(5 * MINUTE_MS));
@@ -142,19 +144,19 @@ test('changed nameservers: whether they answer, for 48 hours, the last time at t
   expect(computeDueTime(set, hoursLater(48))).toBeUndefined();
 });
 
-describe('messages are due', () => {
+describe('notifications are due', () => {
   test.each(ORDER_STATES.filter((state) => state !== 'DRAFT' && state !== 'EXECUTING'))(
-    'of %s at once',
+    'at once for %s',
     (state) => {
       expect(computeNotificationTime(order(state), START)).toEqual(START);
     },
   );
 
-  test('for a draft never', () => {
+  test('never for a draft', () => {
     expect(computeNotificationTime(order('DRAFT'), START)).toBeUndefined();
   });
 
-  test('for one that was approved, or is carried out, if it takes longer than a moment', () => {
+  test('after a moment for an approved or executing order', () => {
     const approvals = [{ userId: 'U0BOB', at: START, agreedExcess: [] }];
     expect(computeNotificationTime(order('APPROVED', { approvals }), START)).toEqual(later(3_000));
     expect(computeNotificationTime(order('EXECUTING'), START)).toEqual(later(1_000));
@@ -166,6 +168,6 @@ describe('messages are due', () => {
     );
     expect(computeNotificationTime(order('SUCCEEDED', { approvals }), START)).toEqual(START);
     const again = order('APPROVED', { approvals }, { attempts: 1, notBefore: later(9_000) });
-    expect(computeNotificationTime(again, START), 'it waits for a busy service').toEqual(START);
+    expect(computeNotificationTime(again, START), 'while waiting for a busy service').toEqual(START);
   });
 });

@@ -11,7 +11,7 @@ import { contextWith } from '../support/context.ts';
 import { MINUTE_MS, type Rig, startRig } from './rig.ts';
 import { fails } from './scripted-service.ts';
 
-/* The use of public records: they settle an order that they prove to be done; otherwise they are a hint for people. */
+/* Public records settle an order that they prove to be done; otherwise they are a hint for people. */
 
 let rig: Rig;
 beforeAll(async () => {
@@ -20,7 +20,7 @@ beforeAll(async () => {
 beforeEach(() => rig.reset());
 afterAll(() => rig.end());
 
-const SEEN = 'No registration of the name was found.';
+const HINT = 'No registration of the name was found.';
 const hint = (seen: EvidenceHint = { code: 'not_registered' }, source = 'rdap.example'): Evidence => ({
   kind: 'hint',
   seen,
@@ -28,8 +28,8 @@ const hint = (seen: EvidenceHint = { code: 'not_registered' }, source = 'rdap.ex
 });
 const statuses = (...seen: readonly string[]): EvidenceHint => ({ code: 'statuses_seen', statuses: seen });
 
-/** A renewal of names with unknown outcomes. */
-const unknown = async (...names: string[]) => {
+/** A renewal with unknown outcomes. */
+const requestUnknown = async (...names: string[]) => {
   rig.service.answer = async () => {
     throw fails('unknown_outcome');
   };
@@ -37,7 +37,7 @@ const unknown = async (...names: string[]) => {
   await rig.runDue();
   return rig.read(order.id);
 };
-const look = async (orderId: string, found: (name: string) => Evidence) =>
+const lookUp = async (orderId: string, found: (name: string) => Evidence) =>
   resolveByEvidence(
     contextWith({
       ...rig.orders,
@@ -46,33 +46,33 @@ const look = async (orderId: string, found: (name: string) => Evidence) =>
     }),
     await rig.read(orderId),
   );
-const card = async (orderId: string) =>
+const renderCard = async (orderId: string) =>
   JSON.stringify(cardOf(await rig.read(orderId), { approvers: [], now: rig.now }));
 
 test('an order proved to be done is settled automatically', async () => {
-  const order = await unknown('one.rest', 'two.rest');
+  const order = await requestUnknown('one.rest', 'two.rest');
   const seen = { code: 'registered' } as const;
-  await look(order.id, (name) => (name === 'one.rest' ? { kind: 'done', seen } : { kind: 'nothing' }));
+  await lookUp(order.id, (name) => (name === 'one.rest' ? { kind: 'done', seen } : { kind: 'nothing' }));
   expect(await rig.read(order.id)).toMatchObject({
     state: 'UNKNOWN',
     items: [{ state: 'SUCCEEDED', result: { resolvedBy: 'evidence' } }, { state: 'UNKNOWN' }],
   });
   const settled = (await rig.store.loadHistory(order.id, 'system')).find(({ kind }) => kind === 'resolved');
   expect(settled).toMatchObject({ actor: 'evidence', outcome: 'SUCCEEDED', seen });
-  const words =
+  const text =
     'The registry shows that the name was registered at the time this was sent, with the requested nameservers.';
-  if (settled === undefined) throw new Error('nothing was settled');
+  if (settled === undefined) throw new Error('the order was not settled');
   const after = await rig.read(order.id);
-  expect(JSON.stringify(orderReply(after, settled, []))).toContain(words);
-  expect(JSON.stringify(orderHistory(after, [settled]))).toContain(`“${words}”`);
-  expect(await orderRow({ order: after, entry: settled, decisions: [] }, async (id) => id)).toContain(words);
+  expect(JSON.stringify(orderReply(after, settled, []))).toContain(text);
+  expect(JSON.stringify(orderHistory(after, [settled]))).toContain(`“${text}”`);
+  expect(await orderRow({ order: after, entry: settled, decisions: [] }, async (id) => id)).toContain(text);
   expect(await rig.unfollowed(order.id)).toEqual([1]);
 });
 
-test('a hint settles nothing, and is shown on the card, in the form and in the audit log', async () => {
-  const order = await unknown('hint.rest');
+test('a hint doesn’t settle an order, but is shown on the card, in the form and in the audit log', async () => {
+  const order = await requestUnknown('hint.rest');
   await rig.tell(order.id);
-  await look(order.id, () => hint());
+  await lookUp(order.id, () => hint());
   const hinted = await rig.read(order.id);
   expect(hinted).toEqual({
     ...order,
@@ -88,40 +88,40 @@ test('a hint settles nothing, and is shown on the card, in the form and in the a
     ],
   });
   expect((await rig.due(order.id)).notifications).toEqual(rig.now);
-  const words =
+  const text =
     /Public records \(not proof\).*No registration of the name was found\. Source: `rdap\.example`, <!date/;
-  expect(await card(order.id)).toMatch(words);
-  expect(JSON.stringify(publicRecordLines(hinted))).toMatch(words);
+  expect(await renderCard(order.id)).toMatch(text);
+  expect(JSON.stringify(publicRecordLines(hinted))).toMatch(text);
   expect(publicRecordLines(order), 'before').toEqual(['I found nothing conclusive in public records.']);
   const history = await rig.store.loadHistory(order.id, 'system');
   expect(JSON.stringify(orderHistory(order, history))).toMatch(/found in public records: .*No registration/);
   const line = history.at(-1);
-  if (line === undefined) throw new Error('there is no history');
+  if (line === undefined) throw new Error('the history is empty');
   expect(line).toMatchObject({ kind: 'hinted', actor: 'system', state: 'UNKNOWN' });
-  expect(await orderRow({ order: hinted, entry: line, decisions: [] }, async (id) => id)).toContain(SEEN);
+  expect(await orderRow({ order: hinted, entry: line, decisions: [] }, async (id) => id)).toContain(HINT);
 });
 
-test('the same hint isn’t repeated; a new one is shown', async () => {
-  const order = await unknown('again.rest');
-  const events = async () => (await rig.story(order.id)).filter((kind) => kind === 'hinted').length;
+test('the same hint isn’t repeated, but a new one is shown', async () => {
+  const order = await requestUnknown('again.rest');
+  const countHints = async () => (await rig.story(order.id)).filter((kind) => kind === 'hinted').length;
   for (let turn = 0; turn < 5; turn += 1) {
     rig.pass(5 * MINUTE_MS);
-    await look(order.id, () => hint());
+    await lookUp(order.id, () => hint());
   }
-  expect(await events()).toBe(1);
-  await look(order.id, () => hint({ code: 'not_registered' }, 'rdap.other.example'));
-  await look(order.id, () => hint(statuses('active')));
-  expect(await events()).toBe(3);
-  await Promise.all([1, 2, 3].map(() => look(order.id, () => hint(statuses('inactive')))));
-  expect(await events(), 'of several replicas').toBe(4);
+  expect(await countHints()).toBe(1);
+  await lookUp(order.id, () => hint({ code: 'not_registered' }, 'rdap.other.example'));
+  await lookUp(order.id, () => hint(statuses('active')));
+  expect(await countHints()).toBe(3);
+  await Promise.all([1, 2, 3].map(() => lookUp(order.id, () => hint(statuses('inactive')))));
+  expect(await countHints(), 'hints after concurrent lookups').toBe(4);
 });
 
-test('a hint disappears with the unknown outcome, and people settle it', async () => {
-  const order = await unknown('people.rest');
-  await look(order.id, () => hint());
+test('a hint disappears once a person settles the order', async () => {
+  const order = await requestUnknown('people.rest');
+  await lookUp(order.id, () => hint());
   expect((await resolveOrder(rig.orders, order.id, 'U0BOB', 'FAILED', undefined)).ok).toBe(true);
-  expect(await card(order.id)).not.toContain('hint, no proof');
+  expect(await renderCard(order.id)).not.toContain('hint, no proof');
   const settled = await rig.read(order.id);
-  await look(order.id, () => hint(statuses('active')));
+  await lookUp(order.id, () => hint(statuses('active')));
   expect(await rig.read(order.id)).toEqual(settled);
 });

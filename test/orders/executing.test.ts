@@ -8,7 +8,7 @@ import { acceptedOf, atOnce, HOUR_MS, MINUTE_MS, type Rig, startRig, until } fro
 import { buildRenewal, saidOf } from './sample.ts';
 import { DONE, fails } from './scripted-service.ts';
 
-/* Carrying out orders: the effect of each response, and of none, and when a request is repeated. */
+/* Executing orders: the effect of each response or of none, and when requests are retried. */
 
 let rig: Rig;
 beforeAll(async () => {
@@ -19,15 +19,15 @@ afterAll(() => rig.end());
 
 const nameservers = { name: 'cafe.rest', nameServers: ['ns1.example.com', 'ns2.example.com'] };
 const TRANSFER = { ...nameservers, ownerc: 1, adminc: 2, techc: 3 };
-const itemStates = async (orderId: string) => (await rig.read(orderId)).items.map(({ state }) => state);
+const readItemStates = async (orderId: string) => (await rig.read(orderId)).items.map(({ state }) => state);
 
-/** When an order's next try is due, in milliseconds from now. */
-async function nextTry(orderId: string): Promise<number | undefined> {
+/** The time until an order's next attempt, in milliseconds. */
+async function readNextAttemptMs(orderId: string): Promise<number | undefined> {
   const { work } = await rig.due(orderId);
   return work instanceof Date && work > rig.now ? work.getTime() - rig.now.getTime() : undefined;
 }
 
-test('a response is saved with all that people see, and its follow-ups are due', async () => {
+test('a response is saved with everything that people see, and its follow-ups are due', async () => {
   rig.service.answer = async () => ({
     ...DONE,
     messages: [{ code: 'MSG1', text: 'Premium name', objects: [] }],
@@ -55,7 +55,7 @@ test('a response is saved with all that people see, and its follow-ups are due',
   expect(await rig.due(order.id)).toEqual({ work: rig.now, notifications: rig.now });
   expect(await rig.unfollowed(order.id)).toEqual([1]);
   await rig.main.execute(order.id);
-  expect(rig.service.timesSent(order.id), 'after the job came once more').toBe(1);
+  expect(rig.service.timesSent(order.id), 'requests after a second run').toBe(1);
   expect(rig.logged()).not.toContain('lost the record');
 });
 
@@ -70,7 +70,7 @@ test('the duration of a request is recorded in seconds', async () => {
 });
 
 test.each(['prepare', 'answer'] as const)(
-  'the log of a fault says whether a request was sent: %s',
+  'the log of an internal error says whether a request was sent: %s',
   async (step) => {
     rig.service[step] = async () => {
       throw new TypeError('a fault of ours');
@@ -82,7 +82,7 @@ test.each(['prepare', 'answer'] as const)(
   },
 );
 
-test('the names that an earlier order has done are stopped when they are about to be sent', async () => {
+test('names that an earlier order has done are stopped right before sending', async () => {
   const first = await rig.approvedRenewal('cafe.rest');
   rig.service.answer = async () => {
     throw fails('refused');
@@ -102,7 +102,7 @@ test('the names that an earlier order has done are stopped when they are about t
 });
 
 test.each([false, true])(
-  'an order that the database lost is saved again (delivered again: %s)',
+  'an order that the database lost is saved again (with the delivery repeated: %s)',
   async (isAgain) => {
     const order = await rig.approvedRenewal('cafe.rest');
     rig.service.answer = async () => {
@@ -129,7 +129,7 @@ test('sentAt is in the database before the request is sent', async () => {
     return DONE;
   };
   await rig.runDue();
-  expect(await itemStates(order.id)).toEqual(['SUCCEEDED']);
+  expect(await readItemStates(order.id)).toEqual(['SUCCEEDED']);
 });
 
 describe('a paid task', () => {
@@ -160,8 +160,8 @@ describe('a paid task', () => {
       state: 'FAILED',
       items: [{ result: { code: 'EF01002', text: 'Period too long', httpStatus: 422 } }],
     });
-    expect(rig.accepted, 'a refusal says nothing of the account').toEqual([]);
-    expect(await rig.unfollowed(order.id), 'nothing has changed for the watch list').toEqual([]);
+    expect(rig.accepted, 'accounts accepted by a refusal').toEqual([]);
+    expect(await rig.unfollowed(order.id), 'items for the watch list').toEqual([]);
   });
 
   test('is retried if the service was busy, after its Retry-After and with the same ctid', async () => {
@@ -176,19 +176,19 @@ describe('a paid task', () => {
       claim: undefined,
       items: [{ state: 'WAITING', sentAt: undefined, attempts: 1 }],
     });
-    expect(await nextTry(order.id)).toBe(90_000);
+    expect(await readNextAttemptMs(order.id)).toBe(90_000);
     rig.pass(89_999);
-    // A job that comes early, such as one of recovery's, changes nothing.
+    // A run that comes early, such as one of the recovery, changes nothing.
     await rig.main.execute(order.id);
     await rig.runDue();
-    expect(rig.service.timesSent(order.id), 'before its time').toBe(1);
+    expect(rig.service.timesSent(order.id), 'requests before its time').toBe(1);
     rig.pass(1);
     await rig.runDue();
     expect(rig.service.timesSent(order.id)).toBe(2);
     expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED', items: [{ attempts: 2 }] });
   });
 
-  test('counts tries that fail before the request can be sent', async () => {
+  test('fails after four attempts that end before the request is sent', async () => {
     rig.service.prepare = async () => {
       throw fails('not_sent');
     };
@@ -203,7 +203,7 @@ describe('a paid task', () => {
 });
 
 describe('an idempotent task', () => {
-  test('succeeds if a retry is answered', async () => {
+  test('succeeds if a retry gets a response', async () => {
     rig.service.answer = async () => {
       if (rig.service.received.length === 1) throw fails('unknown_outcome');
       return DONE;
@@ -220,24 +220,24 @@ describe('several names', () => {
   const names = Array.from({ length: 9 }, (_, index) => `name${index + 1}.rest`);
 
   test('are sent as separate requests, at most four at a time, each with its ctid', async () => {
-    let out = 0;
-    let most = 0;
+    let running = 0;
+    let maxRunning = 0;
     rig.service.answer = async () => {
-      out += 1;
-      most = Math.max(most, out);
-      await until('others are out too', () => out === 4 || rig.service.received.length === names.length);
-      out -= 1;
+      running += 1;
+      maxRunning = Math.max(maxRunning, running);
+      await until('four are running', () => running === 4 || rig.service.received.length === names.length);
+      running -= 1;
       return DONE;
     };
     const order = await rig.approvedRenewal(...names);
     await rig.runDue();
     expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
-    expect(most, 'requests out at once').toBe(4);
+    expect(maxRunning, 'concurrent requests').toBe(4);
     const received = rig.service.received.map(({ ctid, description }) => [ctid, description]).sort();
     expect(received).toEqual(names.map((name, index) => [`${order.id}.${index + 1}`, buildRenewal(name, 1)]));
   });
 
-  test('that were busy are retried alone', async () => {
+  test('are retried alone if the service was busy', async () => {
     rig.service.answer = async ({ ctid }) => {
       if (ctid.endsWith('.2') && rig.service.timesSent(ctid) === 1)
         throw fails('busy', { retryAfterMs: 5_000 });
@@ -245,14 +245,14 @@ describe('several names', () => {
     };
     const order = await rig.approvedRenewal('a.rest', 'b.rest', 'c.rest');
     await rig.runDue();
-    expect(await itemStates(order.id)).toEqual(['SUCCEEDED', 'WAITING', 'SUCCEEDED']);
+    expect(await readItemStates(order.id)).toEqual(['SUCCEEDED', 'WAITING', 'SUCCEEDED']);
     rig.pass(5_000);
     await rig.runDue();
     expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
     expect([1, 2, 3].map((n) => rig.service.timesSent(`${order.id}.${n}`))).toEqual([1, 2, 1]);
   });
 
-  test('are sent once each, however many replicas claim the order', async () => {
+  test('are each sent once by concurrent replicas', async () => {
     const order = await rig.approvedRenewal(...names);
     await atOnce(6, () => rig.startProcess().execute(order.id));
     expect(names.map((_, index) => rig.service.timesSent(`${order.id}.${index + 1}`))).toEqual(
@@ -261,10 +261,10 @@ describe('several names', () => {
   });
 });
 
-describe('people who have left', () => {
+describe('requesters who have left', () => {
   const names = Array.from({ length: 9 }, (_, index) => `name${index + 1}.rest`);
 
-  test('after the approval stop their unsent requests', async () => {
+  test('after the approval stop the order', async () => {
     const order = await rig.approvedRenewal('cafe.rest');
     rig.absent.set('U0ALICE', 'left');
     await rig.runDue();
@@ -283,25 +283,25 @@ describe('people who have left', () => {
   test('between two names of an order stop the rest', async () => {
     rig.service.answer = async () => {
       if (rig.service.received.length === 4) rig.absent.set('U0ALICE', 'left');
-      await until('four are out', () => rig.service.received.length >= 4);
+      await until('four requests are sent', () => rig.service.received.length >= 4);
       return DONE;
     };
     const order = await rig.approvedRenewal(...names);
     await rig.runDue();
     expect(rig.service.received).toHaveLength(4);
-    expect((await itemStates(order.id)).sort()).toEqual([
+    expect((await readItemStates(order.id)).sort()).toEqual([
       ...Array<string>(5).fill('FAILED'),
       ...Array<string>(4).fill('SUCCEEDED'),
     ]);
     const stops = (await rig.story(order.id)).filter((line) => line.startsWith('stopped'));
-    expect(stops, 'one line, however many names found out at once').toHaveLength(1);
+    expect(stops, 'stop events of concurrent names').toHaveLength(1);
   });
 
-  test('are waited for while Slack doesn’t return them, however long that takes', async () => {
+  test('can’t be confirmed while Slack doesn’t return them, so the order waits', async () => {
     const order = await rig.approvedRenewal('cafe.rest');
     rig.absent.set('U0ALICE', 'unknown');
     await rig.startProcess().execute(order.id);
-    expect(rig.logged().split('Slack doesn’t confirm').length - 1, 'warnings of one try').toBe(1);
+    expect(rig.logged().split('Slack doesn’t confirm').length - 1, 'warnings of one attempt').toBe(1);
     for (let tries = 0; tries < 30; tries += 1) {
       rig.pass(MINUTE_MS);
       await rig.recover();
@@ -322,7 +322,7 @@ describe('people who have left', () => {
 });
 
 describe('a secret', () => {
-  test('that was typed reaches only the service, and is wiped at the end', async () => {
+  test('that was typed is only sent to the service, and is wiped at the end', async () => {
     const order = await rig.ask('transfer', TRANSFER, { secret: new Secret('canary-auth-code') });
     await approveOrder(rig.orders, order.id, 'U0BOB');
     await rig.runDue();
@@ -334,7 +334,7 @@ describe('a secret', () => {
     expect(await rig.store.loadSealedInput(order.id)).toBeUndefined();
   });
 
-  test('that cannot be opened any more ends the order, and says what to do', async () => {
+  test('that can no longer be opened fails the order', async () => {
     const order = await rig.ask(
       'user',
       { user: 'anna', context: 4, defaultEmail: 'anna@example.com' },
@@ -348,7 +348,7 @@ describe('a secret', () => {
     expect(rig.service.received).toEqual([]);
   });
 
-  test('whose key is missing here waits, however long, for a process that has it', async () => {
+  test('whose key is missing waits for a process that has the key', async () => {
     const order = await rig.ask(
       'user',
       { user: 'anna', context: 4, defaultEmail: 'anna@example.com' },
@@ -364,7 +364,7 @@ describe('a secret', () => {
     for (let day = 0; day < 30; day += 1) {
       rig.pass(24 * HOUR_MS);
       await rig.recover();
-      expect(await rig.isDue(order.id), 'taken up again and again').toBe(true);
+      expect(await rig.isDue(order.id), 'still due').toBe(true);
       await keyless.execute(order.id);
     }
     expect(await rig.read(order.id)).toEqual(order);
@@ -376,14 +376,14 @@ describe('a secret', () => {
     expect(rig.service.timesSent(order.id)).toBe(1);
   });
 
-  test('that does not come with the request is missed at once', async () => {
+  test('that is missing from the request is noticed at once', async () => {
     expect(await rig.request('transfer', TRANSFER)).toEqual({
       kind: 'unsupported',
       issue: { code: 'not_sendable' },
     });
   });
 
-  test('that is not there any more ends the order', async () => {
+  test('that no longer exists fails the order', async () => {
     const order = await rig.ask('transfer', TRANSFER, { secret: new Secret('auth') });
     await approveOrder(rig.orders, order.id, 'U0BOB');
     await rig.sql('UPDATE orders SET sealed_input = NULL WHERE id = $1', order.id);

@@ -11,15 +11,15 @@ import fc from '../support/properties.ts';
 import { ENDPOINTS } from './sample.ts';
 
 /*
- * Any text typed as a host: the form refuses it, or the rules, the card and the request use one host, the same that a
+ * For any text typed as a host, either the form refuses it, or the rules, the card and the request use the host that a
  * browser reads.
  */
 
 const SPELLINGS = 3_000;
 const TIMEOUT_MS = 300_000;
 
-/** Mostly usual parts, so that a form accepts many of the spellings. */
-const often = <T, U>(usual: fc.Arbitrary<T>, odd: fc.Arbitrary<U>) =>
+/** Mostly common parts, so that forms accept many spellings. */
+const mostly = <T, U>(usual: fc.Arbitrary<T>, odd: fc.Arbitrary<U>) =>
   fc.oneof({ arbitrary: usual, weight: 4 }, { arbitrary: odd, weight: 1 });
 const label = fc.oneof(
   fc.constantFrom(
@@ -39,7 +39,7 @@ const label = fc.oneof(
   ),
   fc.stringMatching(/^[a-zA-Z0-9-]{1,12}$/),
 );
-const dot = often(fc.constant('.'), fc.constantFrom('。', '．', '｡', '..', '%2e'));
+const dot = mostly(fc.constant('.'), fc.constantFrom('。', '．', '｡', '..', '%2e'));
 const host = fc
   .tuple(label, fc.array(fc.tuple(dot, label), { minLength: 1, maxLength: 3 }))
   .map(([first, rest]) => [first, ...rest.flat()].join(''));
@@ -124,13 +124,13 @@ const after = fc.constantFrom(
     ' ',
   ],
 );
-/** A host with extra characters, as people and attackers type them. */
+/** A host with extra characters, as people and attackers type it. */
 const spelling = fc
   .tuple(
-    often(fc.constant(''), before),
+    mostly(fc.constant(''), before),
     host,
-    often(fc.constant(''), after),
-    often(fc.constant(null), fc.tuple(stray, fc.nat({ max: 20 }))),
+    mostly(fc.constant(''), after),
+    mostly(fc.constant(null), fc.tuple(stray, fc.nat({ max: 20 }))),
   )
   .map(([start, middle, end, noise]) => {
     if (noise === null) return start + middle + end;
@@ -139,7 +139,7 @@ const spelling = fc
   });
 
 const DELEGATION = { ownerc: 1, adminc: 2, techc: 3, nameServers: ['ns1.dns.example', 'ns2.dns.example'] };
-/** Every field with a host that rules or people decide by. */
+/** Every field with a host that rules or people depend on. */
 const FIELDS: readonly (readonly [OrderTaskName, (typed: string) => object])[] = [
   ['redirect', (source) => ({ source, target: 'https://x.example/', type: 'DOMAIN', mode: 'HTTP' })],
   ['renew', (name) => ({ names: [name], period: 1 })],
@@ -148,8 +148,8 @@ const FIELDS: readonly (readonly [OrderTaskName, (typed: string) => object])[] =
   ['nameservers', (host) => ({ name: 'cafe.example', nameServers: ['ns1.dns.example', host] })],
 ];
 
-/** The host that a browser reads in a request; undefined if there is more or less than a host and a path. */
-function browserHost(sent: string): string | undefined {
+/** The host that a browser reads in a request; undefined if there is anything but a host and a path. */
+function readBrowserHost(sent: string): string | undefined {
   const address = `http://${sent.replace(/^[^/?#@\\]*@/, '')}`;
   if (!URL.canParse(address)) return undefined;
   const { hostname, port, username, password, search, hash } = new URL(address);
@@ -159,45 +159,44 @@ function browserHost(sent: string): string | undefined {
 test(
   'rules, the card and the request use the same host, or the form refuses it',
   async () => {
-    const counts = { taken: 0, refused: 0 };
+    const counts = { accepted: 0, refused: 0 };
     await fc.assert(
       fc.asyncProperty(spelling, async (typed) => {
         for (const [task, inputOf] of FIELDS) {
           const checked = findTask(task).check(inputOf(typed));
-          counts[checked.ok ? 'taken' : 'refused'] += 1;
+          counts[checked.ok ? 'accepted' : 'refused'] += 1;
           if (!checked.ok) continue;
           const [name = ''] = checked.names;
           const order = { ...sampleOrder('PENDING', { task, input: checked.input }, [name]) };
           const statement = buildStatement(order, ENDPOINTS);
-          const sent = hostsSent(task, statement.items[0]?.request);
+          const sent = listSentHosts(task, statement.items[0]?.request);
           const card = [orderTitle(order), ...commonFields(statement, order).flat()]
             .join('\n')
             .replaceAll('\u2060', '');
           for (const each of sent) {
-            expect(toAffectedName(each, 'host').hosts[0], `${task}: ${typed}`).toBe(browserHost(each));
+            expect(toAffectedName(each, 'host').hosts[0], `${task}: ${typed}`).toBe(readBrowserHost(each));
             expect(card, `${task}: ${typed}`).toContain(each);
           }
           if (task !== 'nameservers') expect(sent, `${task}: ${typed}`).toEqual([name]);
-          // Read again, as before sending, it is the same.
+          // Checking the input again, as before sending, changes nothing.
           expect(findTask(task).check(checked.input)).toEqual(checked);
-          // A browser goes to the same host with the typed text.
-          const typedHost = browserHost(typed.trim().replace(/^https?:\/\//i, ''));
+          // A browser opens the same host for the typed text.
+          const typedHost = readBrowserHost(typed.trim().replace(/^https?:\/\//i, ''));
           const [last = ''] = sent.slice(-1);
           if (typedHost !== undefined)
-            expect(typedHost.replace(/\.$/, ''), `${task}: ${typed}`).toBe(browserHost(last));
+            expect(typedHost.replace(/\.$/, ''), `${task}: ${typed}`).toBe(readBrowserHost(last));
         }
       }),
       { numRuns: SPELLINGS },
     );
-    expect(counts.taken).toBeGreaterThan(SPELLINGS / 4);
+    expect(counts.accepted).toBeGreaterThan(SPELLINGS / 4);
     expect(counts.refused).toBeGreaterThan(SPELLINGS / 4);
   },
   TIMEOUT_MS,
 );
 
-/** The hosts in a request. */
-function hostsSent(task: OrderTaskName, request: StatementRequest | undefined): string[] {
-  if (request?.interface !== 'json') throw new Error('it does not go over JSON');
+function listSentHosts(task: OrderTaskName, request: StatementRequest | undefined): string[] {
+  if (request?.interface !== 'json') throw new Error('expected a JSON request');
   const body = Object.assign({ name: '', source: '', nameServers: [] }, request.body);
   if (task === 'nameservers') return body.nameServers.map((each: { name: string }) => each.name);
   const [, , inPath = ''] = request.path.split('/');

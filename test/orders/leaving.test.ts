@@ -9,8 +9,8 @@ import { MINUTE_MS, type Rig, startRig } from './rig.ts';
 import { saidOf } from './sample.ts';
 
 /*
- * The time between the commit of `sentAt` and the first byte, with the real client and the sandbox service: sessions
- * that have ended, and processes that were suspended.
+ * Sessions that end and processes that are suspended between the commit of `sentAt` and the first byte, with the real
+ * client and the sandbox service.
  */
 
 const SUSPENDED_MS = 6_000;
@@ -41,33 +41,33 @@ afterAll(async () => {
 
 let names = 0;
 /** An approved renewal of a name at the sandbox. */
-function renewal() {
+function requestRenewal() {
   names += 1;
   const { name } = service.state.addDomain({ name: `leaving${names}.rest`, context: 4 });
   return rig.approvedRenewal(name);
 }
 
-/** One whose client has a session that the service no longer knows. */
+/** A renewal whose client has a session that the service no longer knows. */
 async function renewalAfterSessionEnded() {
-  const first = await renewal();
+  const first = await requestRenewal();
   await rig.runDue();
   expect((await rig.read(first.id)).state).toBe('SUCCEEDED');
   service.sessions.endAll();
-  return renewal();
+  return requestRenewal();
 }
 
 const statuses = (ctid: string) => service.requestsFor({ ctid }).map(({ status }) => status);
-const isSecondMark = ({ log: [entry] }: OrderCommit) =>
+const isSecondSentAt = ({ log: [entry] }: OrderCommit) =>
   entry?.kind === 'sending' && entry.retryReason !== undefined;
 
 /** Another process takes the order over. */
-async function takeUp(): Promise<void> {
+async function takeOver(): Promise<void> {
   rig.pass(MINUTE_MS);
   await rig.recover();
 }
 
 describe('a request refused because its session had ended', () => {
-  test('is repeated with its own commit and number, before it is sent', async () => {
+  test('is retried after its own commit, as another attempt', async () => {
     const order = await renewalAfterSessionEnded();
     const before: number[] = [];
     rig.setBeforeCommit(async ({ log: [entry] }) => {
@@ -81,25 +81,25 @@ describe('a request refused because its session had ended', () => {
     await rig.runDue();
     ended();
     expect(statuses(order.id)).toEqual([401, 200]);
-    expect(before, 'requests that had left at each mark').toEqual([0, 1]);
+    expect(before, 'sent requests at each sentAt').toEqual([0, 1]);
     const sentAt = new Date(first.getTime() + MINUTE_MS);
     expect(await rig.read(order.id)).toMatchObject({
       state: 'SUCCEEDED',
       items: [{ attempts: 2, sentAt }],
     });
-    const marks = (await rig.store.loadHistory(order.id, 'system')).filter(({ kind }) => kind === 'sending');
+    const sends = (await rig.store.loadHistory(order.id, 'system')).filter(({ kind }) => kind === 'sending');
     expect(
-      marks.map(({ at, ...entry }) => [at, 'retryReason' in entry ? entry.retryReason : undefined]),
+      sends.map(({ at, ...entry }) => [at, 'retryReason' in entry ? entry.retryReason : undefined]),
     ).toEqual([
       [first, undefined],
       [sentAt, { code: 'session_ended' }],
     ]);
   });
 
-  test('isn’t repeated after another process took the order over: it was not carried out', async () => {
+  test('fails without a retry after another process took the order over', async () => {
     const order = await renewalAfterSessionEnded();
     rig.setBeforeCommit(async (change) => {
-      if (isSecondMark(change)) await takeUp();
+      if (isSecondSentAt(change)) await takeOver();
     });
     await rig.runDue();
     expect(statuses(order.id)).toEqual([401]);
@@ -110,12 +110,12 @@ describe('a request refused because its session had ended', () => {
   });
 
   test.each(['SUCCEEDED', 'FAILED'] as const)(
-    'isn’t repeated after it was settled (%s): the service’s response is stored beside that',
+    'isn’t retried after it was settled (%s), but the response is stored',
     async (outcome) => {
       const order = await renewalAfterSessionEnded();
       rig.setBeforeCommit(async (change) => {
-        if (!isSecondMark(change)) return;
-        await takeUp();
+        if (!isSecondSentAt(change)) return;
+        await takeOver();
         await resolveOrder(rig.orders, order.id, 'U0BOB', outcome, undefined);
       });
       await rig.runDue();
@@ -128,10 +128,10 @@ describe('a request refused because its session had ended', () => {
   );
 
   test.each(['before', 'after'] as const)(
-    'waits if its second sentAt isn’t confirmed (it broke %s the commit), and is repeated then',
+    'is retried later if its second sentAt isn’t confirmed (broken %s the commit)',
     async (when) => {
       const order = await renewalAfterSessionEnded();
-      rig.setCommitFault((change) => (isSecondMark(change) ? when : undefined));
+      rig.setCommitFault((change) => (isSecondSentAt(change) ? when : undefined));
       await rig.runDue();
       expect(statuses(order.id)).toEqual([401]);
       expect(await rig.read(order.id)).toMatchObject({ state: 'APPROVED', items: [{ state: 'WAITING' }] });
@@ -144,21 +144,21 @@ describe('a request refused because its session had ended', () => {
 });
 
 describe('a process suspended between its commit and the first byte', () => {
-  /** A wall clock that jumps when it has been read this many times. */
-  const jumpsAt = (asked: number) => {
+  /** A wall clock that jumps at its nth read. */
+  const jumpAtRead = (nth: number) => {
     let times = 0;
     return () => {
       times += 1;
-      return times < asked ? 0 : SUSPENDED_MS;
+      return times < nth ? 0 : SUSPENDED_MS;
     };
   };
 
   test.each([
     ['before it connects', 2],
     ['while it connects', 3],
-  ])('%s sends nothing: outcome unknown, and an approver settles it', async (_when, asked) => {
-    const order = await renewal();
-    await rig.startProcess({ wallClock: jumpsAt(asked) }).execute(order.id);
+  ])('%s sends nothing, and an approver settles the unknown outcome', async (_when, nth) => {
+    const order = await requestRenewal();
+    await rig.startProcess({ wallClock: jumpAtRead(nth) }).execute(order.id);
     expect(statuses(order.id)).toEqual([]);
     const ended = await rig.read(order.id);
     expect(ended).toMatchObject({ state: 'UNKNOWN', items: [{ state: 'UNKNOWN', attempts: 1 }] });
@@ -171,13 +171,13 @@ describe('a process suspended between its commit and the first byte', () => {
   });
 
   test('sends if the time since the commit is short enough', async () => {
-    const order = await renewal();
-    await rig.startProcess({ wallClock: jumpsAt(2), maxSendDelayMs: SUSPENDED_MS }).execute(order.id);
+    const order = await requestRenewal();
+    await rig.startProcess({ wallClock: jumpAtRead(2), maxSendDelayMs: SUSPENDED_MS }).execute(order.id);
     expect(statuses(order.id)).toEqual([200]);
   });
 
-  test('doesn’t change the result of another process and a person, nor the order that replaced it', async () => {
-    const order = await renewal();
+  test('doesn’t change an order that another process took over and a person settled', async () => {
+    const order = await requestRenewal();
     let wall = 0;
     const suspended = rig.startProcess({
       wallClock: () => wall,
@@ -186,7 +186,7 @@ describe('a process suspended between its commit and the first byte', () => {
         commit: async (change) => {
           const outcome = await rig.store.commit(change);
           if (change.log[0]?.kind !== 'sending') return outcome;
-          await takeUp();
+          await takeOver();
           expect((await rig.read(order.id)).state).toBe('UNKNOWN');
           await resolveOrder(rig.orders, order.id, 'U0BOB', 'FAILED', undefined);
           wall += SUSPENDED_MS;

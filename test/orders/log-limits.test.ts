@@ -34,16 +34,16 @@ const X_SENDING: OrderEvent = { ...SENDING, workerId: 'x' };
 const X_BUSY: OrderEvent = { ...BUSY, workerId: 'x' };
 const isSignedByBot = createBotSignatureCheck(BOT_SIGNER);
 
-/** The log's limits for the first of two claimed names after some events. */
-function logged(...events: readonly OrderEvent[]): {
+/** The order, its first item and its log after the events. */
+function logEvents(...events: readonly OrderEvent[]): {
   readonly order: Order;
   readonly item: OrderItem;
   readonly log: OrderLogEntry[];
 } {
-  return loggedOf({}, ...events);
+  return logOf({}, ...events);
 }
 
-function loggedOf(overrides: Partial<Order>, ...events: readonly OrderEvent[]) {
+function logOf(overrides: Partial<Order>, ...events: readonly OrderEvent[]) {
   let order = newOrder(['a.rest', 'b.rest'], { state: 'EXECUTING', claim: { workerId: 'w' }, ...overrides });
   const log: OrderLogEntry[] = [];
   for (const event of events) {
@@ -57,22 +57,22 @@ function loggedOf(overrides: Partial<Order>, ...events: readonly OrderEvent[]) {
   return { order, item, log };
 }
 
-const [requested] = logged(SENDING).log;
+const [requested] = logEvents(SENDING).log;
 const entry = (more: object) => ({ ...requested, kind: 'mandate_ended', ...more }) as OrderLogEntry;
 
 describe('an item in the log', () => {
   test.each<[what: string, state: string, outcome: string | undefined, ...events: OrderEvent[]]>([
     ['nothing was sent', 'unsent', undefined],
-    ['its request left', 'sent', 'UNKNOWN', SENDING],
-    ['refused by the service for load', 'unsent', undefined, SENDING, BUSY],
+    ['its request was sent', 'sent', 'UNKNOWN', SENDING],
+    ['the service was busy', 'unsent', undefined, SENDING, BUSY],
     ['it was sent again', 'sent', 'UNKNOWN', SENDING, BUSY, SENDING],
     ['its session ended', 'sent', 'UNKNOWN', SENDING, { ...SENDING, retryReason: 'session_ended' }],
-    ['it was answered', 'ended', 'SUCCEEDED', SENDING, ANSWERED],
+    ['it got a response', 'ended', 'SUCCEEDED', SENDING, ANSWERED],
     ['the requester left', 'ended', undefined, LEFT],
-    ['the requester left while it was under way', 'sent', 'UNKNOWN', SENDING, LEFT],
+    ['the requester left after it was sent', 'sent', 'UNKNOWN', SENDING, LEFT],
     ['a person stopped it', 'ended', undefined, STOPPED],
-    ['a person stopped it while it was under way', 'stopping', 'UNKNOWN', SENDING, STOPPED],
-    ['it was refused for load after that', 'ended', undefined, SENDING, STOPPED, BUSY],
+    ['a person stopped it after it was sent', 'stopping', 'UNKNOWN', SENDING, STOPPED],
+    ['the service was busy after a person stopped it', 'ended', undefined, SENDING, STOPPED, BUSY],
     ['its worker died', 'ended', 'UNKNOWN', SENDING, { type: 'released' }],
     [
       'the database had lost commits',
@@ -88,8 +88,8 @@ describe('an item in the log', () => {
       { type: 'answered', n: 1, outcome: 'UNKNOWN', result: DONE },
       { type: 'resolved', by: 'U0BOB', outcome: 'SUCCEEDED', reason: undefined },
     ],
-  ])('%s', (_what, state, outcome, ...events) => {
-    const { order, item, log } = logged(...events);
+  ])('has the expected state when %s', (_what, state, outcome, ...events) => {
+    const { order, item, log } = logEvents(...events);
     expect(readLoggedItem(log, item, isSignedByBot(order.id))).toEqual({ state, outcome });
   });
 
@@ -98,22 +98,22 @@ describe('an item in the log', () => {
     ['approved', 'UNKNOWN', 'ended'],
     ['approved', 'CANCELLED', 'ended'],
     ['invalidated', 'EXECUTING', 'ended'],
-  ])('after an order’s event %s to %s: %s', (kind, state, expected) => {
-    const { order, item } = logged();
+  ])('after the order’s event %s in the state %s is %s', (kind, state, expected) => {
+    const { order, item } = logEvents();
     expect(readLoggedItem([entry({ kind, state })], item, isSignedByBot(order.id)).state).toBe(expected);
   });
 
-  test('limits its row, and accepts the product’s own rows', () => {
-    const waiting = logged().item;
+  test('blocks rows that contradict it, and accepts matching rows', () => {
+    const waiting = logEvents().item;
     const limit = (log: OrderLogEntry[], item: OrderItem) =>
-      findSendBlocker({ ...logged().order, version: 9 }, item, log, isSignedByBot);
-    expect(limit(logged(SENDING, BUSY).log, waiting)).toBeUndefined();
-    expect(limit(logged(SENDING).log, waiting)).toBe('sent');
-    expect(limit(logged(SENDING, ANSWERED).log, waiting)).toBe('ended');
-    expect(limit([], logged(SENDING).item)).toBe('missing');
-    expect(limit(logged(SENDING, STOPPED).log, logged(SENDING).item)).toBe('ended');
-    // A request with the version of an older one would be allowed by that one's retry.
-    const { order, log } = logged(SENDING, BUSY);
+      findSendBlocker({ ...logEvents().order, version: 9 }, item, log, isSignedByBot);
+    expect(limit(logEvents(SENDING, BUSY).log, waiting)).toBeUndefined();
+    expect(limit(logEvents(SENDING).log, waiting)).toBe('sent');
+    expect(limit(logEvents(SENDING, ANSWERED).log, waiting)).toBe('ended');
+    expect(limit([], logEvents(SENDING).item)).toBe('missing');
+    expect(limit(logEvents(SENDING, STOPPED).log, logEvents(SENDING).item)).toBe('ended');
+    // Otherwise, an older request's retry would allow a request with that version.
+    const { order, log } = logEvents(SENDING, BUSY);
     expect(findSendBlocker({ ...order, version: order.version - 1 }, waiting, log, isSignedByBot)).toBe(
       'older',
     );
@@ -121,41 +121,40 @@ describe('an item in the log', () => {
 });
 
 /*
- * An attacker with write access can add events. Events that limit do no harm. Events that allow a repeat are a retry, a
- * failure (of a response, a late response, a settlement, an invalidation) and, for a mandate, its coming into force.
- * Siblings that need no signature of the bot: approvals, vouchers and charters carry signatures; a revocation only
- * limits; so do `released`, `finished` and `contradicted`.
+ * An attacker with write access can add events. The bot signs those that allow a retry: retries, failures (responses,
+ * late responses, settlements, invalidations) and a mandate's coming into force. Approvals, vouches and charters have
+ * signatures of their own; revocations, `released`, `finished` and `contradicted` only limit.
  */
-describe('an added event allows no repeat', () => {
-  const sent = logged(SENDING).log;
-  const again = logged(SENDING, BUSY, SENDING).log;
-  const unanswered = logged(SENDING, UNANSWERED).log;
-  const settled = logged(SENDING, UNANSWERED, SETTLED).log;
-  const only = (log: readonly OrderLogEntry[], wanted: OrderLogEntry['kind']) =>
+describe('a retry isn’t allowed by an added event', () => {
+  const sent = logEvents(SENDING).log;
+  const again = logEvents(SENDING, BUSY, SENDING).log;
+  const unanswered = logEvents(SENDING, UNANSWERED).log;
+  const settled = logEvents(SENDING, UNANSWERED, SETTLED).log;
+  const signed = (log: readonly OrderLogEntry[], wanted: OrderLogEntry['kind']) =>
     log.filter(({ kind, botSignature }) => kind === wanted && botSignature !== undefined);
-  const retry = only(again, 'retry_scheduled');
-  const failed = only(logged(SENDING, FAILED).log, 'answered');
-  const forged = (entries: readonly OrderLogEntry[], changes: Partial<OrderLogEntry>) =>
+  const retry = signed(again, 'retry_scheduled');
+  const failed = signed(logEvents(SENDING, FAILED).log, 'answered');
+  const forge = (entries: readonly OrderLogEntry[], changes: Partial<OrderLogEntry>) =>
     entries.map((entry) => ({ ...entry, ...changes }) as OrderLogEntry);
   const byOther = { claim: { workerId: 'x' } };
 
   test.each<[what: string, log: readonly OrderLogEntry[], added: readonly OrderLogEntry[]]>([
-    ['a retry without the bot’s signature', sent, forged(retry, { botSignature: 'AAAA' })],
-    ['a copy of the retry before the last request', again, retry],
-    ['that copy with a newer version', again, forged(retry, { version: 99 })],
-    ['that copy for another name', logged({ ...SENDING, n: 2 }).log, forged(retry, { n: 2 } as object)],
-    ['a retry of another claim', sent, only(loggedOf(byOther, X_SENDING, X_BUSY).log, 'retry_scheduled')],
-    ['a retry of another order', sent, only(loggedOf({ id: 'other' }, SENDING, BUSY).log, 'retry_scheduled')],
-    ['a failure without the bot’s signature', sent, forged(failed, { botSignature: 'AAAA' })],
-    ['a copy of a failure before the request was unanswered', unanswered, failed],
-    ['the failure of a claim that sent nothing', sent, only(loggedOf(byOther, GIVEN_UP).log, 'answered')],
+    ['a retry without the bot’s signature', sent, forge(retry, { botSignature: 'AAAA' })],
+    ['a copy of an earlier retry', again, retry],
+    ['a copied retry with a newer version', again, forge(retry, { version: 99 })],
+    ['a copy for another name', logEvents({ ...SENDING, n: 2 }).log, forge(retry, { n: 2 } as object)],
+    ['a retry of another claim', sent, signed(logOf(byOther, X_SENDING, X_BUSY).log, 'retry_scheduled')],
+    ['a retry of another order', sent, signed(logOf({ id: 'other' }, SENDING, BUSY).log, 'retry_scheduled')],
+    ['a failure without the bot’s signature', sent, forge(failed, { botSignature: 'AAAA' })],
+    ['a copy of an earlier failure', unanswered, failed],
+    ['a failure of a claim that sent nothing', sent, signed(logOf(byOther, GIVEN_UP).log, 'answered')],
     [
       'a settlement without the bot’s signature',
       unanswered,
-      forged(only(settled, 'resolved'), { botSignature: 'AAAA' }),
+      forge(signed(settled, 'resolved'), { botSignature: 'AAAA' }),
     ],
-  ])('%s', (_what, log, added) => {
-    const { order } = logged();
+  ])('such as %s', (_what, log, added) => {
+    const { order } = logEvents();
     expect(added).not.toEqual([]);
     const n = log.some((entry) => 'n' in entry && entry.n === 2) ? 1 : 0;
     const item = order.items[n];
@@ -166,9 +165,9 @@ describe('an added event allows no repeat', () => {
   });
 });
 
-describe('an order differs from its log', () => {
-  test('but not by an item whose request is being sent when a person stops it', () => {
-    const { order, log } = logged(SENDING, STOPPED);
+describe('an order compared with its log', () => {
+  test('may have an item that is being sent when a person stops it', () => {
+    const { order, log } = logEvents(SENDING, STOPPED);
     expect(order.items[0]?.state).toBe('SENT');
     expect(findLogDifference(order, log, isSignedByBot)).toBeUndefined();
     const items = order.items.map((item) => ({ ...item, state: 'WAITING' as const }));
@@ -176,12 +175,12 @@ describe('an order differs from its log', () => {
   });
 
   test.each<[what: string, changes: Partial<Order>, sent: number, expected: string | undefined]>([
-    ['a row hides an answer', {}, 2, 'ended'],
-    ['a row names a request that the log doesn’t', {}, 1, 'missing'],
-    ['a row of many hides an answer', { bulk: newBulk(2) }, 2, 'ended'],
-    ['only events of a row of many are missing', { bulk: newBulk(2) }, 1, undefined],
-  ])('when %s', (_what, changes, sent, expected) => {
-    const { order, log } = loggedOf(changes, { ...SENDING, n: 2 }, { ...ANSWERED, n: 2 });
+    ['a row hides a response', {}, 2, 'ended'],
+    ['a row has a request that the log doesn’t', {}, 1, 'missing'],
+    ['a row of a bulk order hides a response', { bulk: newBulk(2) }, 2, 'ended'],
+    ['only events of a bulk order’s row are missing', { bulk: newBulk(2) }, 1, undefined],
+  ])('has the expected difference when %s', (_what, changes, sent, expected) => {
+    const { order, log } = logOf(changes, { ...SENDING, n: 2 }, { ...ANSWERED, n: 2 });
     const items = order.items.map((item) => (item.n === sent ? { ...item, state: 'SENT' as const } : item));
     expect(findLogDifference({ ...order, items }, log, isSignedByBot)).toBe(expected);
   });
@@ -204,7 +203,7 @@ describe('an order differs from its log', () => {
       [entry({ kind: 'approved', version: 3, state: 'SUCCEEDED' })],
       'missing',
     ],
-  ])('when %s', (_what, order, history, expected) => {
+  ])('has the expected difference when %s', (_what, order, history, expected) => {
     expect(findLogDifference(order, history, isSignedByBot)).toBe(expected);
     expect(findLogDifference(order, history.toReversed(), isSignedByBot)).toBe(expected);
   });

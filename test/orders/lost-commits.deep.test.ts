@@ -12,7 +12,7 @@ import { OwnServer } from '../support/own-server.ts';
 import { gate, HOUR_MS, type Rig, startRig, until } from './rig.ts';
 import { DONE, fails } from './scripted-service.ts';
 
-/* A database that loses its last commits during a request: the outcome is saved anyway, and nothing is sent again. */
+/* The database loses its last commits during a request: the outcome is still saved, and nothing is sent again. */
 
 let rig: Rig;
 beforeAll(async () => {
@@ -23,8 +23,8 @@ afterAll(() => rig.end());
 
 const TABLES = ['orders', 'order_items', 'events', 'approvals', 'unsealed_events'];
 
-/** @returns restores the current orders, like a database that loses later commits */
-async function remember(): Promise<() => Promise<void>> {
+/** @returns a function that restores the current orders, like a database that loses later commits */
+async function takeSnapshot(): Promise<() => Promise<void>> {
   const kept = await Promise.all(
     TABLES.map(async (table) => {
       const [row] = await rig.sql(`SELECT coalesce(jsonb_agg(t), '[]')::text AS rows FROM ${table} t`);
@@ -32,7 +32,7 @@ async function remember(): Promise<() => Promise<void>> {
     }),
   );
   return async () => {
-    // Triggers neither refuse nor repeat the loss.
+    // Without triggers, which would refuse the deletion.
     await rig.sql('ALTER TABLE events DISABLE TRIGGER USER');
     for (const table of TABLES.toReversed()) await rig.sql(`DELETE FROM ${table}`);
     for (const [table, rows] of kept) {
@@ -45,34 +45,34 @@ async function remember(): Promise<() => Promise<void>> {
   };
 }
 
-/** A process that is sending a request for each name of a renewal, and the database before each step. */
-async function requestOut(...names: string[]) {
+/** Starts a renewal's requests. @returns functions that restore the database before each step */
+async function startRequest(...names: string[]) {
   const answer = gate();
-  let said = async (): Promise<typeof DONE> => DONE;
+  let giveAnswer = async (): Promise<typeof DONE> => DONE;
   rig.service.answer = async () => {
     await answer.opened;
-    return said();
+    return giveAnswer();
   };
-  const empty = await remember();
-  const asked = await rig.ask('renew', { names, period: 1 });
-  const pending = await remember();
-  const approved = await approveOrder(rig.orders, asked.id, 'U0BOB');
+  const empty = await takeSnapshot();
+  const requested = await rig.ask('renew', { names, period: 1 });
+  const pending = await takeSnapshot();
+  const approved = await approveOrder(rig.orders, requested.id, 'U0BOB');
   if (!approved.ok) throw new Error(refusalText(approved.refusal));
-  const unsent = await remember();
-  const execution = rig.startProcess().execute(asked.id);
-  await until('its requests are out', () => rig.service.received.length === names.length);
+  const unsent = await takeSnapshot();
+  const execution = rig.startProcess().execute(requested.id);
+  await until('the requests are sent', () => rig.service.received.length === names.length);
   return {
-    id: asked.id,
-    before: { asking: empty, approval: pending, sending: unsent },
-    /** The response arrives, and all other processes try the order again. */
-    async answers(what: () => Promise<typeof DONE> = async () => DONE) {
-      said = what;
+    id: requested.id,
+    before: { request: empty, approval: pending, sending: unsent },
+    /** Lets the response arrive, and other processes try the order again. */
+    async respond(what: () => Promise<typeof DONE> = async () => DONE) {
+      giveAnswer = what;
       answer.open();
       await execution;
       rig.pass(HOUR_MS);
       await rig.recover();
       await rig.runDue();
-      return rig.read(asked.id);
+      return rig.read(requested.id);
     },
   };
 }
@@ -87,20 +87,20 @@ const busy = async () => {
   throw fails('busy', { retryAfterMs: 1_000, httpStatus: 429 });
 };
 
-/** All texts of the order's thread. */
-async function threadOf(orderId: string): Promise<string> {
+/** The texts of the order's thread. */
+async function renderThread(orderId: string): Promise<string> {
   const order = await rig.read(orderId);
   const history = await rig.store.loadHistory(orderId, 'system');
   return JSON.stringify(history.map((entry) => orderReply(order, entry, ['U0BOB', 'S0LEADS'])));
 }
 
-describe('an order that the database calls unsent', () => {
+describe('an order that the database shows as unsent', () => {
   const rows: readonly (readonly [
     row: string,
-    rewind: (o: Awaited<ReturnType<typeof requestOut>>) => Promise<void>,
+    rewind: (o: Awaited<ReturnType<typeof startRequest>>) => Promise<void>,
   ])[] = [
     ['approved', ({ before }) => before.sending()],
-    ['waiting for its approval', ({ before }) => before.approval()],
+    ['pending', ({ before }) => before.approval()],
     [
       'a draft',
       async ({ before, id }) => {
@@ -121,7 +121,7 @@ describe('an order that the database calls unsent', () => {
       },
     ],
     [
-      'claimed by another worker, which has sent nothing yet',
+      'claimed by another worker, but not sent',
       async ({ before, id }) => {
         await before.sending();
         await rig.sql(
@@ -134,12 +134,12 @@ describe('an order that the database calls unsent', () => {
   ];
 
   test.each(rows)(
-    'and that is %s: it is stopped with the service’s response, and not sent again',
+    '(%s) becomes unknown, with the service’s response, and isn’t sent again',
     async (_row, rewind) => {
-      const order = await requestOut('cafe.rest');
+      const order = await startRequest('cafe.rest');
       const sentAt = rig.now;
       await rewind(order);
-      const ended = await order.answers();
+      const ended = await order.respond();
       expect(ended).toMatchObject({
         state: 'UNKNOWN',
         claim: undefined,
@@ -154,9 +154,9 @@ describe('an order that the database calls unsent', () => {
         ],
       });
       expect(rig.service.timesSent(order.id), 'requests').toBe(1);
-      const said = await threadOf(order.id);
-      expect(said).toMatch(/<@U0ALICE>.*outcome unknown/);
-      expect(said).toMatch(
+      const text = await renderThread(order.id);
+      expect(text).toMatch(/<@U0ALICE>.*outcome unknown/);
+      expect(text).toMatch(
         /the bot’s database lost the record.*confirmed that it was carried out.*S0100.*won’t be sent again automatically\. <@U0BOB>/,
       );
       expect(rig.logged()).toContain('the database lost the record of a sent request');
@@ -168,22 +168,22 @@ describe('an order that the database calls unsent', () => {
   );
 
   test.each([
-    ['nothing that can be read', unreadable, /no readable response came back/],
-    ['that it refuses', refused, /The service refused.*EF01017/],
-    ['that it is busy', busy, /stayed busy/],
-  ])('and that the service calls %s: it is stopped anyway', async (_what, answer, words) => {
-    const order = await requestOut('cafe.rest');
+    ['an unreadable response', unreadable, /no readable response came back/],
+    ['a refusal', refused, /The service refused.*EF01017/],
+    ['a busy error', busy, /stayed busy/],
+  ])('becomes unknown after %s', async (_what, answer, words) => {
+    const order = await startRequest('cafe.rest');
     await order.before.sending();
-    expect(await order.answers(answer)).toMatchObject({ state: 'UNKNOWN', items: [{ state: 'UNKNOWN' }] });
+    expect(await order.respond(answer)).toMatchObject({ state: 'UNKNOWN', items: [{ state: 'UNKNOWN' }] });
     expect(rig.service.timesSent(order.id)).toBe(1);
-    expect(await threadOf(order.id)).toMatch(words);
+    expect(await renderThread(order.id)).toMatch(words);
   });
 
-  test('and with several names: none is sent again, and each keeps its result', async () => {
-    const order = await requestOut('a.rest', 'b.rest', 'c.rest');
+  test('with several names isn’t sent again, and each name keeps its result', async () => {
+    const order = await startRequest('a.rest', 'b.rest', 'c.rest');
     await order.before.sending();
     let answers = 0;
-    const ended = await order.answers(async () => {
+    const ended = await order.respond(async () => {
       answers += 1;
       return answers === 1 ? DONE : unreadable();
     });
@@ -194,28 +194,28 @@ describe('an order that the database calls unsent', () => {
     );
   });
 
-  test('and with an unconfirmed end: it stays stopped', async () => {
-    const order = await requestOut('cafe.rest');
+  test('stays unknown if that commit isn’t confirmed', async () => {
+    const order = await startRequest('cafe.rest');
     await order.before.sending();
-    let broke = false;
+    let hasFailed = false;
     rig.setCommitFault(({ log }) => {
-      if (broke || log[0]?.kind !== 'invalidated') return undefined;
-      broke = true;
+      if (hasFailed || log[0]?.kind !== 'invalidated') return undefined;
+      hasFailed = true;
       return 'after';
     });
-    expect(await order.answers()).toMatchObject({ state: 'UNKNOWN' });
-    expect(broke).toBe(true);
+    expect(await order.respond()).toMatchObject({ state: 'UNKNOWN' });
+    expect(hasFailed).toBe(true);
     expect((await rig.story(order.id)).filter((kind) => kind === 'invalidated')).toHaveLength(1);
   });
 });
 
-test('an idempotent one stops as well: nobody knows that it was in doubt', async () => {
+test('an idempotent order becomes unknown too, because the record of its doubt is lost', async () => {
   rig.service.answer = unreadable;
   const order = await rig.ask('nameservers', {
     name: 'cafe.rest',
     nameServers: ['ns1.a.rest', 'ns2.a.rest'],
   });
-  const unsent = await remember();
+  const unsent = await takeSnapshot();
   rig.setBeforeCommit(async ({ log }) => {
     if (log[0]?.kind !== 'retry_scheduled') return;
     rig.setBeforeCommit(undefined);
@@ -228,14 +228,14 @@ test('an idempotent one stops as well: nobody knows that it was in doubt', async
   });
 });
 
-test('a refused connection after the commit is no request: the order continues', async () => {
+test('an order continues if only a refused connection was lost', async () => {
   let tries = 0;
   rig.service.answer = async () => {
     tries += 1;
     return tries === 1 ? Promise.reject(fails('not_sent')) : DONE;
   };
   const order = await rig.approvedRenewal('cafe.rest');
-  const unsent = await remember();
+  const unsent = await takeSnapshot();
   rig.setBeforeCommit(async ({ log }) => {
     if (log[0]?.kind !== 'retry_scheduled') return;
     rig.setBeforeCommit(undefined);
@@ -246,25 +246,25 @@ test('a refused connection after the commit is no request: the order continues',
   expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
 });
 
-describe('an order that has ended without its request', () => {
+describe('an order that ended although it was sent', () => {
   test.each([
     ['carried out', undefined, 'SUCCEEDED', /S0100.*done twice/],
     ['refused', refused, 'FAILED', /EF01017.*n.t carried out/],
     ['not answered', unreadable, 'UNKNOWN', /may have been carried out.*done twice/],
   ] as const)(
-    'denied: people learn that it was %s, and no card says that nothing was sent',
+    'as denied notifies people that it was %s, and its card doesn’t say that nothing was sent',
     async (_what, answer, lateOutcome, words) => {
-      const order = await requestOut('cafe.rest');
+      const order = await startRequest('cafe.rest');
       await order.before.approval();
       await denyOrder(rig.orders, order.id, 'U0BOB', undefined);
-      const ended = await order.answers(answer);
+      const ended = await order.respond(answer);
       expect(ended).toMatchObject({ state: 'DENIED', items: [{ result: { lateOutcome } }] });
       expect(rig.service.timesSent(order.id)).toBe(1);
-      const said = await threadOf(order.id);
-      expect(said).toMatch(
+      const text = await renderThread(order.id);
+      expect(text).toMatch(
         /<@U0ALICE>, <@U0BOB>, <!subteam\^S0LEADS>: .*my database lost the record of a sent request/,
       );
-      expect(said).toMatch(words);
+      expect(text).toMatch(words);
       expect(JSON.stringify(cardOf(ended, { approvers: [] }))).not.toContain('nothing was sent');
     },
   );
@@ -274,32 +274,32 @@ describe('an order that has ended without its request', () => {
     ['perhaps done', unreadable, []],
     ['not done', refused, ['cafe.rest']],
   ] as const)(
-    'stopped: if it turns out to be %s there is a Retry only if it wasn’t done',
+    'as stopped, but was %s, has a Retry button only if it wasn’t done',
     async (_what, answer, names) => {
-      const order = await requestOut('cafe.rest');
+      const order = await startRequest('cafe.rest');
       await order.before.sending();
       rig.accounts.clear();
       await rig.startProcess().execute(order.id);
       expect((await rig.read(order.id)).state).toBe('FAILED');
-      const ended = await order.answers(answer);
+      const ended = await order.respond(answer);
       expect(ended.state).toBe('FAILED');
       const card = JSON.stringify(cardOf(ended, { approvers: [], now: rig.now }));
       expect(card.includes('order_retry')).toBe(names.length > 0);
     },
   );
 
-  test('sent twice, because nobody could know: both responses are saved, and people are notified', async () => {
-    const order = await requestOut('cafe.rest');
+  test('and was sent twice has both responses saved, and people are notified', async () => {
+    const order = await startRequest('cafe.rest');
     await order.before.sending();
     rig.service.answer = async () => ({ ...DONE, stid: 'second' });
     await rig.startProcess().execute(order.id);
     expect((await rig.read(order.id)).items[0]?.result?.stid).toBe('second');
-    const ended = await order.answers();
+    const ended = await order.respond();
     expect(ended).toMatchObject({
       state: 'SUCCEEDED',
       items: [{ result: { stid: '20260301-test-1', lateOutcome: 'SUCCEEDED' } }],
     });
-    expect(await threadOf(order.id)).toMatch(/database lost the record of a sent request/);
+    expect(await renderThread(order.id)).toMatch(/database lost the record of a sent request/);
     const kept = (await rig.store.loadHistory(order.id, 'system'))
       .map((entry) => JSON.stringify(entry))
       .join();
@@ -308,11 +308,11 @@ describe('an order that has ended without its request', () => {
   });
 });
 
-describe('an order that the database doesn’t know', () => {
-  test('is written again, with its approvers and the service’s response', async () => {
-    const order = await requestOut('a.rest', 'b.rest');
-    await order.before.asking();
-    const ended = await order.answers();
+describe('an order that is missing in the database', () => {
+  test('is saved again, with its approvers and the service’s response', async () => {
+    const order = await startRequest('a.rest', 'b.rest');
+    await order.before.request();
+    const ended = await order.respond();
     expect(ended).toMatchObject({
       state: 'UNKNOWN',
       requesterId: 'U0ALICE',
@@ -320,25 +320,28 @@ describe('an order that the database doesn’t know', () => {
     });
     expect(ended.items.map(({ ctid }) => ctid)).toEqual([`${order.id}.1`, `${order.id}.2`]);
     expect(ended.items.map(({ result }) => result?.code)).toEqual(['S0100', 'S0100']);
-    expect(await threadOf(order.id)).toMatch(/the bot’s database lost the record/);
+    expect(await renderThread(order.id)).toMatch(/the bot’s database lost the record/);
     const again = await rig.request('renew', { names: ['a.rest'], period: 1 });
-    expect(again, 'its names are taken').toMatchObject({ kind: 'already_open', order: { id: order.id } });
+    expect(again, 'a new request').toMatchObject({
+      kind: 'already_open',
+      order: { id: order.id },
+    });
   });
 
-  test('and that was requested again meanwhile is written beside the new one', async () => {
-    const order = await requestOut('cafe.rest');
+  test('is saved next to a new order with the same delivery', async () => {
+    const order = await startRequest('cafe.rest');
     const { deliveryId } = await rig.read(order.id);
-    await order.before.asking();
+    await order.before.request();
     const again = await rig.ask('renew', { names: ['cafe.rest'], period: 1 }, { deliveryId });
     expect(again.id).not.toBe(order.id);
-    expect(await order.answers()).toMatchObject({ state: 'UNKNOWN', items: [{ result: { code: 'S0100' } }] });
-    expect((await rig.read(again.id)).state, 'the new one').toBe('PENDING');
+    expect(await order.respond()).toMatchObject({ state: 'UNKNOWN', items: [{ result: { code: 'S0100' } }] });
+    expect((await rig.read(again.id)).state, 'state of the new order').toBe('PENDING');
     await resolveOrder(rig.orders, order.id, 'U0BOB', 'SUCCEEDED', undefined);
     expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
   });
 });
 
-test('a server whose disk is restored during a request: one request, and its response is saved', async () => {
+test('after a server is restored during a request, nothing is sent again, and the response is saved', async () => {
   const server = await OwnServer.open();
   onTestFinished(() => server.close());
   const shared = rig;
@@ -356,10 +359,10 @@ test('a server whose disk is restored during a request: one request, and its res
   const order = await rig.approvedRenewal('cafe.rest');
   const restore = await server.snapshot();
   const execution = rig.startProcess().execute(order.id);
-  await until('its request is out', () => rig.service.timesSent(order.id) === 1);
+  await until('the request is sent', () => rig.service.timesSent(order.id) === 1);
   await restore();
   answer.open();
-  await until('keeping the answer has failed', () => rig.logged().includes('saving the outcome'));
+  await until('saving the response has failed', () => rig.logged().includes('saving the outcome'));
   await server.start();
   await execution;
 
@@ -367,7 +370,7 @@ test('a server whose disk is restored during a request: one request, and its res
     state: 'UNKNOWN',
     items: [{ state: 'UNKNOWN', result: { code: 'S0100', text: 'Done by the service' } }],
   });
-  // A process that starts now has seen nothing of this.
+  // A new process doesn't know about the request.
   const fresh = openDatabase({ url });
   onTestFinished(() => fresh.close());
   await rig.startProcess({ store: createOrderStore(fresh, BOT_SIGNER) }).execute(order.id);

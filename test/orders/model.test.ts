@@ -13,7 +13,7 @@ import { transition } from '../../src/orders/state-machine.ts';
 import fc from '../support/properties.ts';
 import { hoursLater, newBulk, newOrder, RESUMED, START } from './sample.ts';
 
-/* Every possible event of an order, in any sequence, by any person and at any time. */
+/* All events of an order, in any sequence, by any person and at any time. */
 
 const worker = fc.constantFrom('worker-1', 'worker-2');
 const PEOPLE = ['U0ALICE', 'U0BOB', 'U0CAROL', 'U0ADA'];
@@ -23,7 +23,6 @@ const EXCESS = { tag: null, period: '2026-03', currency: 'EUR', leftMinor: 0, or
 const ending = fc.constantFrom('SUCCEEDED' as const, 'FAILED' as const, 'UNKNOWN' as const);
 const settledAs = fc.constantFrom('SUCCEEDED' as const, 'FAILED' as const);
 
-/** The excess, and the admins who agree to it. */
 const budget = fc.constantFrom(
   { exceeded: [], admins: [] },
   { exceeded: [EXCESS], admins: [] },
@@ -158,7 +157,7 @@ const eventOf = {
 };
 
 const anyEvent: fc.Arbitrary<OrderEvent> = fc.oneof(...Object.values(eventOf));
-/** Mostly events that advance an order, so that both long lives and early ends occur. */
+/** Mostly events that advance an order, so that both long and short sequences occur. */
 const likelyEvent: fc.Arbitrary<OrderEvent> = fc.oneof(
   { weight: 6, arbitrary: eventOf.sending },
   { weight: 3, arbitrary: eventOf.claimed },
@@ -173,12 +172,12 @@ const likelyEvent: fc.Arbitrary<OrderEvent> = fc.oneof(
   { weight: 3, arbitrary: anyEvent },
 );
 
-/** An event, and how many hours after the previous one. */
-interface Happening {
+/** An event, and the hours since the previous one. */
+interface TimedEvent {
   readonly event: OrderEvent;
   readonly hours: number;
 }
-const happenings: fc.Arbitrary<readonly Happening[]> = fc.array(
+const timedEvents: fc.Arbitrary<readonly TimedEvent[]> = fc.array(
   fc.record({
     event: likelyEvent,
     hours: fc.oneof({ weight: 12, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(80) }),
@@ -209,25 +208,25 @@ interface Step {
 }
 
 /** Applies the events and reports each accepted step. @returns the final order */
-function follow(start: Order, all: readonly Happening[], step: (taken: Step) => void): Order {
+function applyAll(start: Order, all: readonly TimedEvent[], step: (taken: Step) => void): Order {
   let order = start;
   let hours = 0;
-  for (const happening of all) {
-    hours += happening.hours;
+  for (const timed of all) {
+    hours += timed.hours;
     const now = hoursLater(hours);
-    const result = transition(order, happening.event, now);
+    const result = transition(order, timed.event, now);
     if (!result.ok) continue;
-    step({ before: order, after: result.order, event: happening.event, now, log: result.log });
+    step({ before: order, after: result.order, event: timed.event, now, log: result.log });
     order = result.order;
   }
   return order;
 }
 
-/** Checks a rule at every step of very many lives. */
-function always(rule: (start: Order) => (taken: Step) => void, numRuns = 500): void {
+/** Checks a rule at every step of many sequences. */
+function checkEveryStep(rule: (start: Order) => (taken: Step) => void, numRuns = 500): void {
   fc.assert(
-    fc.property(anyStart, happenings, (start, all) => {
-      follow(start, all, rule(start));
+    fc.property(anyStart, timedEvents, (start, all) => {
+      applyAll(start, all, rule(start));
     }),
     { numRuns },
   );
@@ -238,9 +237,9 @@ describe('any sequence of an order’s events', () => {
     const states = new Set<OrderState>();
     const events = new Set<OrderEvent['type']>();
     fc.assert(
-      fc.property(anyStart, happenings, (start, all) => {
+      fc.property(anyStart, timedEvents, (start, all) => {
         states.add(start.state);
-        follow(start, all, ({ after, event }) => {
+        applyAll(start, all, ({ after, event }) => {
           states.add(after.state);
           events.add(event.type);
         });
@@ -254,21 +253,21 @@ describe('any sequence of an order’s events', () => {
     expect([...events].sort(), 'events that applied at least once').toEqual(types.sort());
   });
 
-  it('no path leads from sentAt to a second send, except proof that nothing was carried out', () => {
-    always(() => {
+  it('an item is sent a second time only with proof that it wasn’t carried out', () => {
+    checkEveryStep(() => {
       const sent = new Set<number>();
       return ({ event }) => {
         if (event.type === 'retry_scheduled') sent.delete(event.n);
         if (event.type !== 'sending') return;
         const isProven = event.retryReason !== undefined;
-        expect(sent.has(event.n), `item ${event.n} was sent a second time`).toBe(isProven);
+        expect(sent.has(event.n), `item ${event.n} was already sent`).toBe(isProven);
         sent.add(event.n);
       };
     }, 1_000);
   });
 
-  it('after a person stopped it, nothing is sent', () => {
-    always(() => {
+  it('nothing is sent after a person stops the order', () => {
+    checkEveryStep(() => {
       let isStopped = false;
       return ({ event, after }) => {
         if (event.type === 'stopped' && event.by !== undefined && event.itemNumbers === undefined) {
@@ -276,32 +275,32 @@ describe('any sequence of an order’s events', () => {
           if (after.state === 'CANCELLED') return;
           expect(
             after.items.map(({ state }) => state),
-            'what waits',
+            'items after the stop',
           ).not.toContain('WAITING');
         }
-        if (isStopped) expect(event.type, 'after it was stopped').not.toBe('sending');
+        if (isStopped) expect(event.type, 'event after the stop').not.toBe('sending');
       };
     }, 1_000);
   });
 
   it('a paused order isn’t claimed or sent until a person resumes it', () => {
-    always(
+    checkEveryStep(
       () =>
         ({ before, event, after, now }) => {
           if (before.bulk?.pause === undefined) return;
-          expect(['claimed', 'sending'], 'while it is paused').not.toContain(event.type);
+          expect(['claimed', 'sending'], 'event while paused').not.toContain(event.type);
           if (after.bulk?.pause !== undefined) return;
-          if (event.type !== 'resumed') throw new Error(`it goes on by ${event.type}`);
-          expect(event.progress.isApproved, 'as an approval would').toBe(true);
+          if (event.type !== 'resumed') throw new Error(`resumed by ${event.type}`);
+          expect(event.progress.isApproved, 'is approved').toBe(true);
           expect(event.budget.exceeded.length === 0 || event.budget.admins.length > 0).toBe(true);
-          expect(before.expiresAt === undefined || before.expiresAt > now, 'too late').toBe(true);
+          expect(before.expiresAt === undefined || before.expiresAt > now, 'is in time').toBe(true);
         },
       1_000,
     );
   });
 
-  it('the end of a pause stops waiting items, and keeps ended ones', () => {
-    always(
+  it('an expired pause stops waiting items and keeps ended ones', () => {
+    checkEveryStep(
       () =>
         ({ before, event, after }) => {
           if (event.type !== 'expired' || !isPaused(before)) return;
@@ -311,19 +310,19 @@ describe('any sequence of an order’s events', () => {
           }
           expect(
             before.items.every(({ state }) => state === 'WAITING'),
-            'nothing was sent',
+            'no item was sent',
           ).toBe(true);
         },
       1_000,
     );
   });
 
-  it('sentAt is set while and after an item is sent, and the try is counted', () => {
-    always(() => ({ before, after, event, now }) => {
+  it('sentAt is set once an item is sent, and the attempt is counted', () => {
+    checkEveryStep(() => ({ before, after, event, now }) => {
       for (const [index, was] of before.items.entries()) {
         const is = after.items[index];
         if (is === undefined) throw new Error(`${event.type} lost item ${was.n}`);
-        expect(is.attempts, 'tries are only ever added').toBeGreaterThanOrEqual(was.attempts);
+        expect(is.attempts, 'attempts').toBeGreaterThanOrEqual(was.attempts);
         if (
           is.state === 'SENT' &&
           (was.state === 'WAITING' || (event.type === 'sending' && event.n === is.n))
@@ -340,8 +339,8 @@ describe('any sequence of an order’s events', () => {
     });
   });
 
-  it('only the worker with the claim sends, releases or gives up, and only in EXECUTING', () => {
-    always(() => ({ before, event }) => {
+  it('only the worker with the claim sends, reschedules or gives up, and only in EXECUTING', () => {
+    checkEveryStep(() => ({ before, event }) => {
       const by =
         event.type === 'sending' || event.type === 'retry_scheduled'
           ? event.workerId
@@ -354,16 +353,16 @@ describe('any sequence of an order’s events', () => {
     });
   });
 
-  it('a pending order is never sent without the needed valid approvals', () => {
+  it('a pending order is never claimed without the needed valid approvals', () => {
     fc.assert(
-      fc.property(happenings, fc.integer({ min: 1, max: 3 }), (all, approvalsRequired) => {
-        let standing = 0;
-        follow(newOrder(['cafe.rest'], { approvalsRequired }), all, ({ after, event }) => {
+      fc.property(timedEvents, fc.integer({ min: 1, max: 3 }), (all, approvalsRequired) => {
+        let validCount = 0;
+        applyAll(newOrder(['cafe.rest'], { approvalsRequired }), all, ({ after, event }) => {
           if (event.type === 'approved') {
-            standing = after.approvals.filter(({ userId }) => event.validApprovers.includes(userId)).length;
+            validCount = after.approvals.filter(({ userId }) => event.validApprovers.includes(userId)).length;
           }
           if (event.type === 'claimed') {
-            expect(standing, 'it was sent with too few approvals').toBeGreaterThanOrEqual(approvalsRequired);
+            expect(validCount, 'valid approvals').toBeGreaterThanOrEqual(approvalsRequired);
           }
         });
       }),
@@ -371,23 +370,23 @@ describe('any sequence of an order’s events', () => {
     );
   });
 
-  it('no approval counts twice, comes after the deadline, or is lost', () => {
-    always(() => ({ before, after, event, now }) => {
-      const givers = after.approvals.map(({ userId }) => userId);
-      expect(new Set(givers).size).toBe(givers.length);
+  it('no approval counts twice, comes after the deadline or is lost', () => {
+    checkEveryStep(() => ({ before, after, event, now }) => {
+      const approverIds = after.approvals.map(({ userId }) => userId);
+      expect(new Set(approverIds).size).toBe(approverIds.length);
       expect(after.approvals.slice(0, before.approvals.length).map(({ userId, at }) => [userId, at])).toEqual(
         before.approvals.map(({ userId, at }) => [userId, at]),
       );
       if (event.type !== 'approved' && event.type !== 'resumed')
         expect(after.approvals).toBe(before.approvals);
-      else expect(before.expiresAt === undefined || before.expiresAt > now, 'too late').toBe(true);
+      else expect(before.expiresAt === undefined || before.expiresAt > now, 'is in time').toBe(true);
     });
   });
 
   it('final states stay, and only a response or a person ends UNKNOWN', () => {
-    always(() => ({ before, after, event }) => {
+    checkEveryStep(() => ({ before, after, event }) => {
       if (event.type === 'answered_late') {
-        expect(after.state, 'a late answer changes no state').toBe(before.state);
+        expect(after.state, 'state after a late response').toBe(before.state);
         const states = (order: Order) => order.items.map(({ state }) => state);
         expect(states(after)).toEqual(states(before));
         return;
@@ -402,8 +401,8 @@ describe('any sequence of an order’s events', () => {
     });
   });
 
-  it('the version increases by one, and the log’s last line has the resulting state', () => {
-    always(() => ({ before, after, event, now, log }) => {
+  it('the version increases by one, and each log entry has the resulting state', () => {
+    checkEveryStep(() => ({ before, after, event, now, log }) => {
       expect(after.version).toBe(before.version + 1);
       expect(log[0]?.kind).toBe(event.type);
       for (const entry of log) {
@@ -411,12 +410,12 @@ describe('any sequence of an order’s events', () => {
       }
       const finishes = log.filter(({ kind }) => kind === 'finished').length;
       const ended = ['SUCCEEDED', 'FAILED', 'UNKNOWN'].includes(after.state) && after.state !== before.state;
-      expect(finishes, 'lines that tell the end').toBe(ended ? 1 : 0);
+      expect(finishes, 'finished entries').toBe(ended ? 1 : 0);
     });
   });
 
-  it('the state is the sum of the items once all are settled', () => {
-    always(
+  it('the order’s state follows from its items once all have ended', () => {
+    checkEveryStep(
       () =>
         ({ after }) => {
           const states = after.items.map(({ state }) => state);
@@ -436,20 +435,20 @@ describe('any sequence of an order’s events', () => {
     );
   });
 
-  it('it has a claim while it is carried out, a deadline while it is pending, and a closing time when it has ended', () => {
-    always(() => ({ before, after, event, now }) => {
+  it('an order has a claim while executing, a deadline while pending and a closing time once ended', () => {
+    checkEveryStep(() => ({ before, after, event, now }) => {
       expect(after.claim !== undefined, `a claim in ${after.state}`).toBe(after.state === 'EXECUTING');
       const closedAt = event.type === 'answered_late' ? before.closedAt : now;
       expect(after.closedAt).toEqual(isFinal(after.state) ? closedAt : undefined);
       const waits = after.state === 'DRAFT' || after.state === 'PENDING' || isPaused(after);
-      expect(after.expiresAt !== undefined, `a time to expire at in ${after.state}`).toBe(waits);
+      expect(after.expiresAt !== undefined, `an expiry in ${after.state}`).toBe(waits);
       if (after.state !== 'PENDING' && after.state !== 'DRAFT')
-        expect(after.remindAt, `a time to nudge at in ${after.state}`).toBeUndefined();
+        expect(after.remindAt, `a reminder in ${after.state}`).toBeUndefined();
     });
   });
 
-  it('its input, account and requester never change', () => {
-    always((start) => ({ after }) => {
+  it('the input, account and requester never change', () => {
+    checkEveryStep((start) => ({ after }) => {
       const { id, task, requesterId, account, input, channelId, deliveryId, createdAt } = after;
       expect({ id, task, requesterId, account, input, channelId, deliveryId, createdAt }).toEqual({
         id: start.id,

@@ -13,10 +13,10 @@ import { saidOf } from './sample.ts';
 let rig: Rig;
 let linked: PersonAccount[];
 let teamAccount: Account | undefined;
-let told: string[];
+let alerts: string[];
 let owners: readonly KnownOwner[];
-let marked: string[];
-let looked: string[];
+let markChanges: string[];
+let checkedIds: string[];
 let memberships: Map<string, Membership | Error>;
 
 beforeAll(async () => {
@@ -24,17 +24,17 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   await rig.reset();
-  looked = [];
+  checkedIds = [];
   teamAccount = undefined;
-  told = [];
+  alerts = [];
   owners = [];
-  marked = [];
+  markChanges = [];
   linked = [ALICE, { ...ALICE, id: 'account-bob', userId: 'U0BOB' }];
   memberships = new Map();
 });
 afterAll(() => rig.end());
 
-/** Starts the check, like a starting bot, and waits for its first run. */
+/** Starts the check, like a bot, and waits for its first run. */
 async function start() {
   const deps: DepartureCheckContext = {
     store: rig.store,
@@ -49,18 +49,18 @@ async function start() {
       },
       team: { current: async () => teamAccount },
     },
-    alertTeamAccountOwnerLeft: async (account, userId) => void told.push(`${account.id} of ${userId}`),
+    alertTeamAccountOwnerLeft: async (account, userId) => void alerts.push(`${account.id} of ${userId}`),
     feeds: { listUserIds: async () => ['U0FEED', 'U0BOB'], remove: async () => undefined },
     keys: { listOwners: async () => [], revoke: async () => 0 },
     owners: {
       listOwners: async () => owners,
-      recordLeft: async (userId) => void marked.push(`${userId} left`),
-      recordReturned: async (userId) => void marked.push(`${userId} returned`),
+      recordLeft: async (userId) => void markChanges.push(`${userId} left`),
+      recordReturned: async (userId) => void markChanges.push(`${userId} returned`),
     },
     directory: {
       ...rig.directory,
       findMembership: async (userId) => {
-        looked.push(userId);
+        checkedIds.push(userId);
         const membership = memberships.get(userId) ?? 'member';
         if (membership instanceof Error) throw membership;
         return membership;
@@ -71,42 +71,42 @@ async function start() {
     pauseMs: 0,
     signal: new AbortController().signal,
   };
-  const lookIfDue = createDepartureCheck(deps);
-  const first = await lookIfDue().catch((error: unknown) => error);
-  return { lookIfDue, first };
+  const checkIfDue = createDepartureCheck(deps);
+  const first = await checkIfDue().catch((error: unknown) => error);
+  return { checkIfDue, first };
 }
 
-test('runs at each start and once a day, for everyone with stored data', async () => {
-  const { lookIfDue } = await start();
-  expect(looked).toEqual(['U0ALICE', 'U0BOB', 'U0FEED']);
+test('the check runs at each start and once a day, for everyone with stored data', async () => {
+  const { checkIfDue } = await start();
+  expect(checkedIds).toEqual(['U0ALICE', 'U0BOB', 'U0FEED']);
   rig.pass(24 * HOUR_MS - 1);
-  await lookIfDue();
-  expect(looked).toHaveLength(3);
+  await checkIfDue();
+  expect(checkedIds).toHaveLength(3);
   rig.pass(1);
-  await lookIfDue();
-  expect(looked).toHaveLength(6);
+  await checkIfDue();
+  expect(checkedIds).toHaveLength(6);
 });
 
-test('is repeated within the day while Slack doesn’t return a person', async () => {
+test('the check is repeated within the day while Slack doesn’t return a person', async () => {
   memberships.set('U0BOB', 'unknown');
-  const { lookIfDue } = await start();
-  expect(linked, 'nobody is wiped on a guess').toHaveLength(2);
+  const { checkIfDue } = await start();
+  expect(linked, 'accounts while a person’s membership is unknown').toHaveLength(2);
   memberships.set('U0BOB', 'left');
-  await lookIfDue();
+  await checkIfDue();
   expect(linked.map(({ userId }) => userId)).toEqual(['U0ALICE']);
-  const times = looked.length;
-  await lookIfDue();
-  expect(looked).toHaveLength(times);
+  const times = checkedIds.length;
+  await checkIfDue();
+  expect(checkedIds).toHaveLength(times);
 });
 
-test('continues with the next person after a failure', async () => {
+test('the check continues with the next person after a failure', async () => {
   memberships.set('U0ALICE', new Error('the database is away'));
   memberships.set('U0BOB', 'left');
-  expect((await start()).first, 'the failure is reported afterwards').toBeInstanceOf(AggregateError);
+  expect((await start()).first, 'the reported failure').toBeInstanceOf(AggregateError);
   expect(linked.map(({ userId }) => userId)).toEqual(['U0ALICE']);
 });
 
-test('stops only what depends on the person', async () => {
+test('the check stops only the orders that depend on the person', async () => {
   const own = await rig.ask('renew', { names: ['own.rest'], period: 1 });
   const theirs = await rig.ask('renew', { names: ['theirs.rest'], period: 1 }, { requesterId: 'U0ERIN' });
   const other = await rig.ask(
@@ -129,7 +129,7 @@ test('stops only what depends on the person', async () => {
   expect((await rig.due(own.id)).notifications).toBeInstanceOf(Date);
 });
 
-test('keeps the team’s account when the admin who linked it has left, and notifies admins', async () => {
+test('the team’s account is kept when the admin who linked it has left, and admins are notified', async () => {
   linked = [ALICE];
   teamAccount = { ...ALICE, id: 'account-team', userId: undefined, linkedBy: 'U0ADA' };
   const order = await rig.ask(
@@ -138,15 +138,15 @@ test('keeps the team’s account when the admin who linked it has left, and noti
     { requesterId: 'U0DAVE', account: teamAccount },
   );
   await start();
-  expect(looked, 'the admin who linked it is checked too').toContain('U0ADA');
-  expect(told).toEqual([]);
+  expect(checkedIds, 'checked people, with the admin who linked it').toContain('U0ADA');
+  expect(alerts).toEqual([]);
   memberships.set('U0ADA', 'left');
   await start();
-  expect(told).toEqual(['account-team of U0ADA']);
+  expect(alerts).toEqual(['account-team of U0ADA']);
   expect((await rig.read(order.id)).state).toBe('PENDING');
 });
 
-test('marks the names of owners who left, and clears the mark when they are back', async () => {
+test('the names of owners who left are marked until they are back', async () => {
   linked = [];
   owners = [
     { id: 'U0GONE', hasLeft: false },
@@ -155,5 +155,5 @@ test('marks the names of owners who left, and clears the mark when they are back
   ];
   memberships.set('U0GONE', 'left');
   await start();
-  expect(marked).toEqual(['U0GONE left', 'U0BACK returned']);
+  expect(markChanges).toEqual(['U0GONE left', 'U0BACK returned']);
 });

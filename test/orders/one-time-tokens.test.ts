@@ -5,8 +5,8 @@ import { Secret } from '../../src/service/secret.ts';
 import { ALICE, type Rig, startRig } from './rig.ts';
 
 /*
- * An order of a two-factor account, when the token of this half minute is used up and a call has no time to wait for
- * the next one.
+ * An order of a two-factor account when the one-time token of this half minute is used up, and a call has no time to
+ * wait for the next one.
  */
 
 const HALF_MINUTE_MS = 30_000;
@@ -45,7 +45,7 @@ beforeEach(() => {
   rig.accounts.set(ALICE.id, { ...ALICE, method: 'two_factor', login, context });
 });
 
-const redirect = () =>
+const requestRedirect = () =>
   rig.ask('redirect', {
     source: 'shop.cafe.rest',
     target: 'https://b.example',
@@ -53,13 +53,13 @@ const redirect = () =>
     mode: 'single',
   });
 
-test('it is rescheduled until then, and sent automatically', async () => {
-  const first = await redirect();
+test('an order waits for the next one-time token and is then sent automatically', async () => {
+  const first = await requestRedirect();
   await rig.runDue();
   expect((await rig.read(first.id)).state).toBe('SUCCEEDED');
   service.sessions.endAll();
 
-  const order = await redirect();
+  const order = await requestRedirect();
   await rig.runDue();
   const waiting = await rig.read(order.id);
   expect(waiting).toMatchObject({
@@ -76,6 +76,6 @@ test('it is rescheduled until then, and sent automatically', async () => {
   expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
   const answers = (task: 'session.create' | 'redirect.update') =>
     service.requestsFor({ task }).map(({ status }) => status);
-  expect(answers('session.create'), 'no token is refused').toEqual([200, 200]);
+  expect(answers('session.create'), 'responses to sign-ins').toEqual([200, 200]);
   expect(answers('redirect.update')).toEqual([200, 401, 200]);
 });

@@ -5,8 +5,6 @@ import { findTask } from '../../src/orders/tasks.ts';
 import { ServiceError, type ServiceErrorKind } from '../../src/service/errors.ts';
 import { hoursLater, newOrder, START } from './sample.ts';
 
-/* Builds the event for the outcome of a request, with the fields that the log stores. */
-
 const order = newOrder(['a.rest'], { state: 'EXECUTING', claim: { workerId: 'w' } });
 const [waiting] = order.items as readonly [OrderItem];
 const sentItem: OrderItem = { ...waiting, state: 'SENT', sentAt: START, attempts: 2 };
@@ -31,51 +29,46 @@ test.each<
     Partial<Order>?,
   ]
 >([
-  ['an answer of a request', sentItem, answer, 'answered'],
-  ['of one whose worker was given up', { ...sentItem, state: 'UNKNOWN' }, answer, 'answered'],
-  ['of one that was settled', { ...sentItem, state: 'FAILED' }, answer, 'answered_late'],
-  ['of one that was settled as done', { ...sentItem, state: 'SUCCEEDED' }, answer, 'answered_late'],
+  ['a response', sentItem, answer, 'answered'],
+  ['a response after its worker was given up', { ...sentItem, state: 'UNKNOWN' }, answer, 'answered'],
+  ['a response after a settlement', { ...sentItem, state: 'FAILED' }, answer, 'answered_late'],
+  ['a response after a settlement as done', { ...sentItem, state: 'SUCCEEDED' }, answer, 'answered_late'],
   [
-    'of an order that has ended',
+    'a response after its order has ended',
     { ...sentItem, state: 'UNKNOWN' },
     answer,
     'answered_late',
     { state: 'FAILED' },
   ],
-  ['of a request that the row has lost', waiting, answer, 'invalidated'],
-  ['that nothing was sent', sentItem, unsent, 'answered'],
-  ['that nothing was sent of one that was stopped', { ...sentItem, state: 'FAILED' }, unsent, 'answered'],
+  ['a response to a lost request', waiting, answer, 'invalidated'],
+  ['a failure before sending', sentItem, unsent, 'answered'],
+  ['a failure before sending a stopped item', { ...sentItem, state: 'FAILED' }, unsent, 'answered'],
   [
-    'that nothing was sent of one that was settled',
+    'a failure before sending a settled item',
     { ...sentItem, state: 'FAILED', result: { summary, resolvedBy: 'U0BOB' } },
     unsent,
     'answered_late',
   ],
   ['a retry', sentItem, retry, 'retry_scheduled'],
-  ['a retry that is scheduled already', { ...waiting, attempts: 2 }, retry, 'retry_scheduled'],
-  ['a retry that was sent since', { ...waiting, attempts: 3, sentAt: START }, retry, 'retry_scheduled'],
-  ['a retry of a request that the row has lost', { ...waiting, attempts: 1 }, retry, 'invalidated'],
+  ['a retry that is already scheduled', { ...waiting, attempts: 2 }, retry, 'retry_scheduled'],
+  ['a retry that was sent meanwhile', { ...waiting, attempts: 3, sentAt: START }, retry, 'retry_scheduled'],
+  ['a retry of a lost request', { ...waiting, attempts: 1 }, retry, 'invalidated'],
+  ['a retry that contradicts its row', { ...waiting, attempts: 2, sentAt: START }, retry, 'invalidated'],
   [
-    'a retry of one that is marked otherwise',
-    { ...waiting, attempts: 2, sentAt: START },
-    retry,
-    'invalidated',
-  ],
-  [
-    'a doubt that is recorded',
+    'a recorded doubt',
     { ...waiting, attempts: 2, result: { summary, inDoubt: true } },
     inDoubt,
     'retry_scheduled',
   ],
-  ['a doubt that the row has lost', { ...waiting, attempts: 2 }, inDoubt, 'invalidated'],
-  ['a retry of one that was settled', { ...sentItem, state: 'FAILED' }, retry, 'answered_late'],
-])('%s', (_what, item, event, type, changes) => {
+  ['a lost doubt', { ...waiting, attempts: 2 }, inDoubt, 'invalidated'],
+  ['a retry after a settlement', { ...sentItem, state: 'FAILED' }, retry, 'answered_late'],
+])('the expected event is built for %s', (_what, item, event, type, changes) => {
   const current = { ...order, ...changes, items: [{ ...waiting, ...item }] };
   expect(buildOutcomeEvent(current, { event, sentItem, finalAnswer: answer }).type).toBe(type);
   expect(buildOutcomeEvent(current, { event, sentItem: undefined, finalAnswer: answer })).toBe(event);
 });
 
-test('a success that the row has lost is named', () => {
+test('the event for a lost success says that it was done', () => {
   const done = { ...answer, outcome: 'SUCCEEDED' } as const;
   const lost = (event: typeof answer | typeof done) =>
     buildOutcomeEvent(order, { event, sentItem }) as { readonly lostRequest?: { readonly result: unknown } };
@@ -117,8 +110,12 @@ test.each<
     true,
     { event: { outcome: 'UNKNOWN', result: { summary: { code: 'earlier_unanswered' } } } },
   ],
-])('%s at try %j, sent: %s, in doubt: %s', (kind, attempts, mayBeDone, doubted, expected) => {
-  const item: OrderItem = { ...waiting, attempts: 2, ...(doubted && { result: { summary, inDoubt: true } }) };
+])('%s at attempt %j, sent: %s, in doubt: %s', (kind, attempts, mayBeDone, doubted, expected) => {
+  const item: OrderItem = {
+    ...waiting,
+    attempts: 2,
+    ...(doubted && { result: { summary, inDoubt: true } }),
+  };
   const progress = {
     ...{ task: findTask('renew'), account: order.account, item, workerId: 'w', mayBeDone },
     sentItem: attempts === undefined ? undefined : { ...sentItem, attempts },
@@ -126,7 +123,7 @@ test.each<
   const outcome = buildErrorOutcome(new ServiceError(kind, kind, { task: 'renew' }), progress, START);
   expect(outcome).toMatchObject(expected);
   expect('finalAnswer' in outcome).toBe('finalAnswer' in expected);
-  // Without a request, the third try is the last but one.
+  // Without a sent request, the current attempt is one more than the item's.
   const third = buildErrorOutcome(
     new ServiceError('not_sent', kind, { task: 'renew' }),
     { ...progress, sentItem: undefined, item: { ...item, attempts: 3 } },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { findTask } from '../../src/orders/tasks.ts';
 
-const check = (fields: Readonly<Record<string, unknown>>) =>
+const checkRedirect = (fields: Readonly<Record<string, unknown>>) =>
   findTask('redirect').check({
     source: 'www.cafe.rest',
     target: 'https://www.example.com/menu',
@@ -9,8 +9,8 @@ const check = (fields: Readonly<Record<string, unknown>>) =>
     mode: 'HTTP',
     ...fields,
   });
-const namesOf = (source: string) => {
-  const checked = check({ source });
+const readNames = (source: string) => {
+  const checked = checkRedirect({ source });
   return checked.ok ? checked.names : checked.issues.map(({ field, code }) => ({ field, code }));
 };
 
@@ -28,8 +28,8 @@ describe('the source of a redirect', () => {
     ['<http://cafe.rest/menu|cafe.rest/menu>', 'cafe.rest/menu'],
     ['<mailto:info@cafe.rest|info@cafe.rest>', 'info@cafe.rest'],
   ])('%s is sent as %s', (typed, sent) => {
-    expect(namesOf(typed)).toEqual([sent]);
-    expect(namesOf(sent)).toEqual([sent]);
+    expect(readNames(typed)).toEqual([sent]);
+    expect(readNames(sent)).toEqual([sent]);
   });
 
   test.each([
@@ -70,14 +70,14 @@ describe('the source of a redirect', () => {
     'cafe.rest/a\uff0fb',
     'cafe.rest/a\uff1fb',
     '<http://bar.rest|cafe.rest>',
-  ])('%s is refused at the field', (typed) => {
-    expect(namesOf(typed)).toEqual([{ field: 'source', code: 'redirect_source_malformed' }]);
+  ])('%s is refused', (typed) => {
+    expect(readNames(typed)).toEqual([{ field: 'source', code: 'redirect_source_malformed' }]);
   });
 });
 
 describe('the target of a redirect', () => {
   const fieldsOf = (fields: Readonly<Record<string, unknown>>) => {
-    const checked = check(fields);
+    const checked = checkRedirect(fields);
     return checked.ok ? [] : checked.issues.map(({ field }) => field);
   };
 
@@ -103,7 +103,7 @@ describe('the target of a redirect', () => {
     'https://0x7f.1/',
     'https://example.com:port/',
     'nowhere',
-  ])('is not %s', (target) => {
+  ])('can’t be %s', (target) => {
     expect(fieldsOf({ target, backup: target })).toEqual(['target', 'backup']);
   });
 });

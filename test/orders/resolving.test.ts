@@ -10,7 +10,7 @@ import { atOnce, gate, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from './r
 import { saidOf } from './sample.ts';
 import { DONE, fails } from './scripted-service.ts';
 
-/* People's actions after an order has ended: settling an unknown outcome, and showing its secret. */
+/* Actions after an order was sent: settling an unknown outcome, and showing its secret. */
 
 let rig: Rig;
 beforeAll(async () => {
@@ -20,8 +20,8 @@ beforeEach(() => rig.reset());
 afterAll(() => rig.end());
 
 describe('settling an unknown outcome', () => {
-  /** Of two names the first is done and the second unknown. */
-  const unknown = async () => {
+  /** An order whose first name is done and whose second is unknown. */
+  const requestUnknown = async () => {
     rig.service.answer = async ({ ctid }) => {
       if (ctid.endsWith('.2')) throw fails('unknown_outcome');
       return DONE;
@@ -32,8 +32,8 @@ describe('settling an unknown outcome', () => {
     return order;
   };
 
-  test.each(['SUCCEEDED', 'FAILED'] as const)('as %s ends it, and shows by whom', async (outcome) => {
-    const order = await unknown();
+  test.each(['SUCCEEDED', 'FAILED'] as const)('as %s ends it and records the person', async (outcome) => {
+    const order = await requestUnknown();
     const settled = await resolveOrder(rig.orders, order.id, 'U0BOB', outcome, 'seen at the service');
     expect(settled.ok).toBe(true);
     const ended = await rig.read(order.id);
@@ -47,13 +47,13 @@ describe('settling an unknown outcome', () => {
       reason: 'seen at the service',
       ctids: [`${order.id}.2`],
     });
-    expect(await rig.unfollowed(order.id), 'names that the watch list must follow').toEqual(
+    expect(await rig.unfollowed(order.id), 'items for the watch list').toEqual(
       outcome === 'SUCCEEDED' ? [1, 2] : [1],
     );
   });
 
-  test('happens once for concurrent answers', async () => {
-    const order = await unknown();
+  test('happens once for concurrent clicks', async () => {
+    const order = await requestUnknown();
     const outcomes = await atOnce(6, (index) =>
       resolveOrder(rig.orders, order.id, 'U0BOB', index % 2 === 0 ? 'SUCCEEDED' : 'FAILED', undefined),
     );
@@ -63,45 +63,45 @@ describe('settling an unknown outcome', () => {
 });
 
 describe('a secret result', () => {
-  const fetched = async () => {
+  const requestAuthCode = async () => {
     rig.service.answer = async () => ({ ...DONE, data: [{ authInfo: 'canary-auth' }] });
     const order = await rig.ask('authcode', { name: 'cafe.rest' });
     await rig.runDue();
     return rig.read(order.id);
   };
-  const seen = async (orderId: string, userId = 'U0ALICE') => {
+  const reveal = async (orderId: string, userId = 'U0ALICE') => {
     const outcome = await revealSecret(rig.orders, orderId, userId);
     return outcome.kind === 'revealed' ? outcome.secret.reveal() : 'refused';
   };
 
   test('is shown only to its requester, once', async () => {
-    const order = await fetched();
+    const order = await requestAuthCode();
     expect(order).toMatchObject({ state: 'SUCCEEDED', items: [{ result: { hasSecret: true } }] });
     expect(await rig.everything(), 'the database').not.toContain('canary');
     expect(rig.logged(), 'the log').not.toContain('canary');
-    for (const userId of ['U0BOB', 'U0EVE']) expect(await seen(order.id, userId)).toBe('refused');
-    const looks = await atOnce(10, () => seen(order.id));
-    expect(looks.filter((look) => look === 'canary-auth')).toHaveLength(1);
-    expect(looks.filter((look) => look === 'refused')).toHaveLength(9);
+    for (const userId of ['U0BOB', 'U0EVE']) expect(await reveal(order.id, userId)).toBe('refused');
+    const reveals = await atOnce(10, () => reveal(order.id));
+    expect(reveals.filter((text) => text === 'canary-auth')).toHaveLength(1);
+    expect(reveals.filter((text) => text === 'refused')).toHaveLength(9);
   });
 
-  test('is available for an hour, and wiped then', async () => {
-    const order = await fetched();
+  test('is available for an hour and then wiped', async () => {
+    const order = await requestAuthCode();
     rig.pass(HOUR_MS - 1);
-    const young = await fetched();
+    const young = await requestAuthCode();
     rig.pass(1);
     await rig.recover();
-    expect(await seen(order.id)).toBe('refused');
+    expect(await reveal(order.id)).toBe('refused');
     const [wiped] = await rig.sql(
       'SELECT sealed, key_id FROM revealable_secrets WHERE order_id = $1',
       order.id,
     );
     expect(wiped).toEqual({ sealed: null, key_id: null });
-    expect(await seen(young.id), 'one that is a moment old').toBe('canary-auth');
+    expect(await reveal(young.id), 'a newer secret').toBe('canary-auth');
   });
 
-  test('whose key is missing is available again when the key is back', async () => {
-    const order = await fetched();
+  test('with a missing key is available again when the key is back', async () => {
+    const order = await requestAuthCode();
     const vault = createVault([{ id: 'k2', key: Buffer.alloc(32, 8) }]);
     const { store } = rig;
     const locked = await revealSecret({ store, vault, now: () => rig.now }, order.id, 'U0ALICE');
@@ -109,52 +109,52 @@ describe('a secret result', () => {
       kind: 'refused',
       refusal: { code: 'secret_key_missing' },
     });
-    expect(await seen(order.id)).toBe('canary-auth');
-    expect(await seen(order.id)).toBe('refused');
+    expect(await reveal(order.id)).toBe('canary-auth');
+    expect(await reveal(order.id)).toBe('refused');
   });
 
   test('that couldn’t be shown can be requested again, within its hour', async () => {
-    const order = await fetched();
+    const order = await requestAuthCode();
     const outcome = await revealSecret(rig.orders, order.id, 'U0ALICE');
     if (outcome.kind !== 'revealed') throw new Error(refusalText(outcome.refusal));
-    expect(await seen(order.id)).toBe('refused');
+    expect(await reveal(order.id)).toBe('refused');
     await outcome.restore();
-    expect(await seen(order.id)).toBe('canary-auth');
+    expect(await reveal(order.id)).toBe('canary-auth');
     rig.pass(HOUR_MS);
     await outcome.restore();
-    expect(await seen(order.id)).toBe('refused');
+    expect(await reveal(order.id)).toBe('refused');
   });
 
-  test('is a password that the service generated, but not a typed one', async () => {
+  test('can be a password that the service generated', async () => {
     rig.service.answer = async () => ({
       ...DONE,
       messages: [{ code: 'MSG13004', objects: [{ type: 'password', value: 'canary-password' }] }],
     });
     const order = await rig.ask('user', { user: 'anna', context: 4, defaultEmail: 'anna@example.com' });
     await rig.runDue();
-    expect(await seen(order.id)).toBe('canary-password');
+    expect(await reveal(order.id)).toBe('canary-password');
   });
 });
 
 describe('a late response', () => {
-  /** A renewal whose worker was given up, while its request is still running. */
-  const givenUp = async (...names: string[]) => {
+  /** A renewal whose worker was given up while its request is running. */
+  const startAbandoned = async (...names: string[]) => {
     const answer = gate();
-    let said: () => Promise<typeof DONE> = async () => DONE;
+    let giveAnswer: () => Promise<typeof DONE> = async () => DONE;
     rig.service.answer = async () => {
       await answer.opened;
-      return said();
+      return giveAnswer();
     };
     const order = await rig.approvedRenewal(...names);
     const execution = rig.main.execute(order.id);
-    await until('its requests are out', () => rig.service.received.length === names.length);
+    await until('the requests are sent', () => rig.service.received.length === names.length);
     rig.pass(MINUTE_MS);
     await rig.recover();
     expect((await rig.read(order.id)).state).toBe('UNKNOWN');
     return {
       id: order.id,
-      async answers(what: () => Promise<typeof DONE>) {
-        said = what;
+      async respond(what: () => Promise<typeof DONE>) {
+        giveAnswer = what;
         answer.open();
         await execution;
         return rig.read(order.id);
@@ -167,7 +167,7 @@ describe('a late response', () => {
   const refused = async () => {
     throw fails('refused', { code: 'EF01017', text: 'No' });
   };
-  const reply = async (orderId: string) => {
+  const lastReply = async (orderId: string) => {
     const order = await rig.read(orderId);
     const last = (await rig.store.loadHistory(orderId, 'system')).at(-1);
     return last === undefined ? '' : JSON.stringify(orderReply(order, last, ['U0BOB', 'S0LEADS']));
@@ -177,46 +177,46 @@ describe('a late response', () => {
     ['busy', busy, /busy/],
     ['refused', refused, /refused/],
   ])(
-    'and says that it was not carried out (%s): it failed, and can be requested again',
-    async (_what, answer, words) => {
-      const order = await givenUp('late2.rest');
-      const ended = await order.answers(answer);
+    'that it wasn’t carried out (%s) fails the order, which can be retried',
+    async (_what, answer, expectedText) => {
+      const order = await startAbandoned('late2.rest');
+      const ended = await order.respond(answer);
       expect(ended).toMatchObject({ state: 'FAILED', items: [{ attempts: 1 }] });
-      expect(saidOf(ended.items[0])).toMatch(words);
+      expect(saidOf(ended.items[0])).toMatch(expectedText);
       expect((await retryOrder(rig.orders, order.id, 'U0ALICE')).kind).toBe('accepted');
       expect(rig.service.received).toHaveLength(1);
     },
   );
 
   test.each(['SUCCEEDED', 'FAILED'] as const)(
-    'and agrees with the settlement (%s): it is stored and posted',
+    'that agrees with the settlement (%s) is stored and posted',
     async (outcome) => {
-      const order = await givenUp('late3.rest');
+      const order = await startAbandoned('late3.rest');
       await resolveOrder(rig.orders, order.id, 'U0BOB', outcome, undefined);
-      const ended = await order.answers(outcome === 'SUCCEEDED' ? async () => DONE : refused);
+      const ended = await order.respond(outcome === 'SUCCEEDED' ? async () => DONE : refused);
       expect(ended).toMatchObject({
         state: outcome,
         items: [{ state: outcome, result: { resolvedBy: 'U0BOB', lateOutcome: outcome } }],
       });
-      expect(await reply(order.id)).toMatch(/confirms the outcome that was entered/);
-      expect((await rig.due(order.id)).notifications, 'it is shown').toBeInstanceOf(Date);
+      expect(await lastReply(order.id)).toMatch(/confirms the outcome that was entered/);
+      expect((await rig.due(order.id)).notifications, 'notifications').toBeInstanceOf(Date);
     },
   );
 
-  test('and says that it was done, although it was settled as not done: approvers are notified, and there is no Retry', async () => {
-    const order = await givenUp('late4.rest');
+  test('that it was done, after a settlement as failed, notifies approvers and removes Retry', async () => {
+    const order = await startAbandoned('late4.rest');
     await resolveOrder(rig.orders, order.id, 'U0BOB', 'FAILED', 'not on the invoice');
     expect(JSON.stringify(cardOf(await rig.read(order.id), { approvers: [], now: rig.now }))).toContain(
       'order_retry',
     );
-    const ended = await order.answers(async () => DONE);
+    const ended = await order.respond(async () => DONE);
     expect(ended).toMatchObject({
       state: 'FAILED',
       items: [{ state: 'FAILED', result: { lateOutcome: 'SUCCEEDED' } }],
     });
-    const said = await reply(order.id);
-    expect(said).toMatch(/<@U0ALICE>, <@U0BOB>, <!subteam\^S0LEADS>.*contradicts/);
-    expect(said).toMatch(/<@U0BOB> marked it as failed.*it was carried out.*S0100/);
+    const text = await lastReply(order.id);
+    expect(text).toMatch(/<@U0ALICE>, <@U0BOB>, <!subteam\^S0LEADS>.*contradicts/);
+    expect(text).toMatch(/<@U0BOB> marked it as failed.*it was carried out.*S0100/);
     expect(JSON.stringify(cardOf(ended, { approvers: [], now: rig.now }))).not.toContain('order_retry');
     expect(await retryOrder(rig.orders, order.id, 'U0ALICE')).toMatchObject({
       kind: 'refused',
@@ -225,27 +225,27 @@ describe('a late response', () => {
     expect(await rig.story(order.id)).toContain('answered_late');
   });
 
-  test('and says that it was not done, although it was settled as done: approvers are notified', async () => {
-    const order = await givenUp('late5.rest');
+  test('that it wasn’t done, after a settlement as done, notifies approvers', async () => {
+    const order = await startAbandoned('late5.rest');
     await resolveOrder(rig.orders, order.id, 'U0BOB', 'SUCCEEDED', undefined);
-    expect(await order.answers(busy)).toMatchObject({
+    expect(await order.respond(busy)).toMatchObject({
       state: 'SUCCEEDED',
       items: [{ result: { lateOutcome: 'FAILED' } }],
     });
-    expect(await reply(order.id)).toMatch(/<@U0BOB>.*contradicts.*marked it as done.*wasn’t carried out/);
+    expect(await lastReply(order.id)).toMatch(/<@U0BOB>.*contradicts.*marked it as done.*wasn’t carried out/);
   });
 
   test('that leaves the outcome open changes nothing', async () => {
-    const order = await givenUp('late8.rest');
+    const order = await startAbandoned('late8.rest');
     await resolveOrder(rig.orders, order.id, 'U0BOB', 'FAILED', undefined);
     const before = await rig.read(order.id);
-    const after = await order.answers(async () => {
+    const after = await order.respond(async () => {
       throw fails('unknown_outcome');
     });
     expect(after).toEqual(before);
   });
 
-  test('with a secret, after it was settled as done: the requester can still see it', async () => {
+  test('with a secret, after a settlement as done, can still be shown to the requester', async () => {
     const answer = gate();
     rig.service.answer = async () => {
       await answer.opened;
@@ -253,20 +253,20 @@ describe('a late response', () => {
     };
     const order = await rig.ask('authcode', { name: 'late9.rest' });
     const execution = rig.main.execute(order.id);
-    await until('its request is out', () => rig.service.received.length === 1);
+    await until('the request is sent', () => rig.service.received.length === 1);
     rig.pass(MINUTE_MS);
     await rig.recover();
     await resolveOrder(rig.orders, order.id, 'U0BOB', 'SUCCEEDED', undefined);
     answer.open();
     await execution;
-    expect(await reply(order.id)).toContain('order_reveal');
+    expect(await lastReply(order.id)).toContain('order_reveal');
     const outcome = await revealSecret(rig.orders, order.id, 'U0ALICE');
     expect(outcome.kind === 'revealed' ? outcome.secret.reveal() : outcome.refusal).toBe('canary-auth');
   });
 });
 
-describe('an idempotent task that was once in doubt', () => {
-  const asked = async () => {
+describe('an idempotent task that is in doubt', () => {
+  const requestInDoubt = async () => {
     const order = await rig.ask('nameservers', {
       name: 'doubt.rest',
       nameServers: ['ns1.a.rest', 'ns2.a.rest'],
@@ -288,7 +288,7 @@ describe('an idempotent task that was once in doubt', () => {
   });
 
   test('is unknown, not failed, if the second request is refused', async () => {
-    const order = await asked();
+    const order = await requestInDoubt();
     rig.pass(MINUTE_MS);
     await rig.runDue();
     const ended = await rig.read(order.id);
@@ -298,7 +298,7 @@ describe('an idempotent task that was once in doubt', () => {
   });
 
   test('is unknown, not failed, if it can’t be prepared again', async () => {
-    const order = await asked();
+    const order = await requestInDoubt();
     rig.service.prepare = async () => {
       throw fails('not_sent');
     };
@@ -310,8 +310,8 @@ describe('an idempotent task that was once in doubt', () => {
     expect(rig.service.received).toHaveLength(1);
   });
 
-  test('is done if the second request is', async () => {
-    const order = await asked();
+  test('is done if the second request is done', async () => {
+    const order = await requestInDoubt();
     rig.service.answer = async () => DONE;
     rig.pass(MINUTE_MS);
     await rig.runDue();

@@ -20,8 +20,8 @@ import { OwnServer } from '../support/own-server.ts';
 import { saidOf } from './sample.ts';
 
 /*
- * Servers that are killed, restored and promoted, before a bot starts and while it runs: an order that a database calls
- * unsent, but that may have been sent, isn't sent. A mere restart changes nothing.
+ * Servers are killed, restored and promoted, before a bot starts and while it runs: an order that the database shows as
+ * unsent, but that may have been sent, isn't sent. A plain restart changes nothing.
  */
 
 let server: OwnServer;
@@ -38,7 +38,6 @@ afterAll(() => server.close());
 
 const WITHIN = { timeout: 30_000, interval: 20 };
 
-/** Whether something succeeds. */
 function succeeds(work: Promise<unknown>): Promise<boolean> {
   return work.then(
     () => true,
@@ -46,14 +45,13 @@ function succeeds(work: Promise<unknown>): Promise<boolean> {
   );
 }
 
-/** A bot process's use of its database, as far as the guard is concerned. */
+/** The parts of a bot process that the guard depends on. */
 class Process {
   readonly #database: ReturnType<typeof openDatabase>;
   readonly store: ReturnType<typeof createOrderStore>;
   readonly #deps: Parameters<typeof markUnsentAsUnknown>[0];
   #heartbeat: RunningHeartbeat | undefined;
   logged = '';
-  /** How far the clock is ahead. */
   aheadMs = 0;
 
   constructor(beatMs: number) {
@@ -77,10 +75,10 @@ class Process {
 
   readonly now = (): Date => new Date(Date.now() + this.aheadMs);
 
-  /** Checks, then claims work. */
+  /** Checks the database, then starts the heartbeat. */
   async start(): Promise<this> {
     let known: Awaited<ReturnType<typeof markUnsentAsUnknown>> | undefined;
-    // Another process's beat may come between: like the bot, tries again.
+    // Another process's heartbeat may interfere; like the bot, retry.
     while (known === undefined) known = await markUnsentAsUnknown(this.#deps).catch(() => undefined);
     this.#heartbeat = startHeartbeat(this.#deps, known);
     return this;
@@ -91,7 +89,7 @@ class Process {
     await this.#end();
   }
 
-  /** As if killed: it is silent from now on. */
+  /** Stops without a clean stop, like a killed process. */
   async die(): Promise<void> {
     this.#heartbeat?.stop();
     await this.#end();
@@ -131,7 +129,7 @@ class Process {
     await this.change(id, { type: 'sending', workerId: 'w', n: 1 });
   }
 
-  /** Retries until the database responds. */
+  /** Undefined while the database doesn't respond. */
   async stateOf(id: string): Promise<string | undefined> {
     return this.store.load(id, 'system').then(
       (order) => order?.state,
@@ -139,7 +137,7 @@ class Process {
     );
   }
 
-  /** Claims an order repeatedly. @returns its state when it is claimed or has ended */
+  /** Tries to claim an order until it is claimed or unknown. @returns its state */
   async tries(id: string): Promise<string> {
     let outcome = '';
     await vi.waitUntil(async () => {
@@ -158,7 +156,7 @@ async function startProcess(beatMs = OFTEN_MS): Promise<Process> {
   return new Process(beatMs).start();
 }
 
-/** Restores the current rows, like loading a fresh dump. */
+/** Rewrites the current rows, like loading a fresh dump. */
 async function loadDump(): Promise<void> {
   await server.sql(
     `BEGIN; LOCK TABLE heartbeats; CREATE TEMPORARY TABLE dump ON COMMIT DROP AS SELECT * FROM heartbeats;
@@ -168,112 +166,113 @@ async function loadDump(): Promise<void> {
 }
 
 describe('while a bot is running', () => {
-  let living: Process;
+  let bot: Process;
   let order: string;
-  const begin = async (beatMs?: number) => {
+  const startBot = async (beatMs?: number) => {
     url = await server.database();
-    living = await startProcess(beatMs);
-    order = await living.approvedOrder();
+    bot = await startProcess(beatMs);
+    order = await bot.approvedOrder();
   };
 
-  test('after a clean restart of the server it continues', async () => {
-    await begin();
+  test('a clean restart of the server changes nothing', async () => {
+    await startBot();
     await server.stop();
     await server.start();
-    expect(await living.tries(order)).toBe('EXECUTING');
+    expect(await bot.tries(order)).toBe('EXECUTING');
   });
 
-  test('after a kill of the server, with commits off, no confirmed commit is lost, and it continues', async () => {
-    await begin();
-    const more = await living.approvedOrder();
+  test('a kill of the server with asynchronous commits loses no confirmed commit', async () => {
+    await startBot();
+    const more = await bot.approvedOrder();
     await server.restartKilled();
-    expect(await living.tries(more)).toBe('EXECUTING');
-    expect(await living.tries(order)).toBe('EXECUTING');
+    expect(await bot.tries(more)).toBe('EXECUTING');
+    expect(await bot.tries(order)).toBe('EXECUTING');
     await server.restartKilled();
-    expect(await living.tries(await living.approvedOrder()), 'and again').toBe('EXECUTING');
+    expect(await bot.tries(await bot.approvedOrder()), 'after a second kill').toBe('EXECUTING');
   });
 
-  test('after a restore of the folder, requests sent since aren’t repeated, however recent', async () => {
-    await begin(LATE_INTERVAL_MS);
+  test('a restored data folder makes recently sent orders unknown', async () => {
+    await startBot(LATE_INTERVAL_MS);
     const restore = await server.snapshot();
-    await living.send(order);
+    await bot.send(order);
     await restore();
     await server.start();
-    expect(await living.tries(order)).toBe('UNKNOWN');
-    expect(living.logged).toContain('the server lost commits');
-    expect(saidOf((await living.store.load(order, 'system'))?.items[0])).toMatch(/restored from a backup/);
-    expect(await living.tries(await living.approvedOrder()), 'what is approved now').toBe('EXECUTING');
+    expect(await bot.tries(order)).toBe('UNKNOWN');
+    expect(bot.logged).toContain('the server lost commits');
+    expect(saidOf((await bot.store.load(order, 'system'))?.items[0])).toMatch(/restored from a backup/);
+    expect(await bot.tries(await bot.approvedOrder()), 'a later approval').toBe('EXECUTING');
   });
 
-  test('after a restore of the folder, a bot that has seen nothing waits until the sending one has checked', async () => {
-    await begin(LATE_INTERVAL_MS);
+  test('after a restored data folder, an idle bot waits until the sending bot has checked', async () => {
+    await startBot(LATE_INTERVAL_MS);
     const idle = await startProcess(LATE_INTERVAL_MS);
     const restore = await server.snapshot();
-    await living.send(order);
+    await bot.send(order);
     await restore();
     await server.start();
     const tried = idle.tries(order);
     await vi.waitUntil(() => idle.logged.includes('other processes first check'), WITHIN);
-    await vi.waitUntil(() => succeeds(living.store.load(order, 'system')), WITHIN);
+    await vi.waitUntil(() => succeeds(bot.store.load(order, 'system')), WITHIN);
     expect(await tried).toBe('UNKNOWN');
-    expect(await idle.tries(await living.approvedOrder()), 'what is approved now').toBe('EXECUTING');
+    expect(await idle.tries(await bot.approvedOrder()), 'a later approval').toBe('EXECUTING');
   });
 
-  test('a standby that takes over: nothing is claimed while it is a standby, and unsent orders are unknown', async () => {
-    await begin();
+  test('nothing is claimed on a standby, and unsent orders are unknown after its promotion', async () => {
+    await startBot();
     await server.stop();
     await server.becomeStandby();
     await server.start();
-    await vi.waitUntil(async () => (await living.stateOf(order)) === 'APPROVED', WITHIN);
-    await expect(living.claim(order)).rejects.toThrow();
+    await vi.waitUntil(async () => (await bot.stateOf(order)) === 'APPROVED', WITHIN);
+    await expect(bot.claim(order)).rejects.toThrow();
     await server.sql('SELECT pg_promote()');
-    expect(await living.tries(order)).toBe('UNKNOWN');
-    expect(living.logged).toContain('a server that was promoted');
+    expect(await bot.tries(order)).toBe('UNKNOWN');
+    expect(bot.logged).toContain('a server that was promoted');
   });
 
-  test('rows that are restored without a restart are detected at the next beat', async () => {
-    await begin();
+  test('rows that are restored without a restart are detected at the next heartbeat', async () => {
+    await startBot();
     await loadDump();
-    await vi.waitUntil(async () => (await living.stateOf(order)) === 'UNKNOWN', WITHIN);
-    expect(living.logged).toContain('loaded from a dump');
+    await vi.waitUntil(async () => (await bot.stateOf(order)) === 'UNKNOWN', WITHIN);
+    expect(bot.logged).toContain('loaded from a dump');
   });
 
-  test('a count that goes back is detected at the next beat', async () => {
-    await begin();
+  test('a heartbeat count that goes back is detected at the next heartbeat', async () => {
+    await startBot();
     await server.sql('UPDATE heartbeats SET beat = beat - 3, xact_id = pg_current_xact_id()::text', url);
-    await vi.waitUntil(async () => (await living.stateOf(order)) === 'UNKNOWN', WITHIN);
-    expect(living.logged).toContain('heartbeat went back');
+    await vi.waitUntil(async () => (await bot.stateOf(order)) === 'UNKNOWN', WITHIN);
+    expect(bot.logged).toContain('heartbeat went back');
   });
 
-  test('until the check nothing is claimed or sent, and everything else continues', async () => {
+  test('before the check, nothing is claimed or sent, but everything else continues', async () => {
     url = await server.database();
-    // Never checks.
-    const blind = new Process(OFTEN_MS);
-    const [first, second] = [await blind.approvedOrder(), await blind.approvedOrder()];
-    await blind.claim(first);
+    const unchecked = new Process(OFTEN_MS);
+    const [first, second] = [await unchecked.approvedOrder(), await unchecked.approvedOrder()];
+    await unchecked.claim(first);
     await server.restartKilled();
-    await vi.waitUntil(async () => (await blind.stateOf(first)) !== undefined, WITHIN);
-    await expect(blind.claim(second)).rejects.toMatchObject({ code: 'database_unverified' });
+    await vi.waitUntil(async () => (await unchecked.stateOf(first)) !== undefined, WITHIN);
+    await expect(unchecked.claim(second)).rejects.toMatchObject({ code: 'database_unverified' });
     const sending = { type: 'sending', workerId: 'w', n: 1 } as const;
-    await expect(blind.change(first, sending)).rejects.toMatchObject({ code: 'database_unverified' });
-    const third = await blind.approvedOrder();
+    await expect(unchecked.change(first, sending)).rejects.toMatchObject({ code: 'database_unverified' });
+    const third = await unchecked.approvedOrder();
     const [released] = await Promise.all([
-      blind.change(first, { type: 'released' }),
-      expect(blind.claim(third), 'at the same moment').rejects.toMatchObject({ code: 'database_unverified' }),
+      unchecked.change(first, { type: 'released' }),
+      expect(unchecked.claim(third), 'concurrently').rejects.toMatchObject({
+        code: 'database_unverified',
+      }),
     ]);
     expect(released.state).toBe('APPROVED');
-    await blind.start();
-    expect(await blind.tries(first)).toBe('EXECUTING');
+    await unchecked.start();
+    expect(await unchecked.tries(first)).toBe('EXECUTING');
   });
 });
 
-describe('at a start', () => {
+describe('when a bot starts, an unsent order', () => {
   beforeEach(async () => {
     url = await server.database();
   });
 
-  /** An order that a process has left approved and unsent. */
-  const left = async (how: 'stop' | 'die'): Promise<string> => {
+  /** An order that a process left approved and unsent. */
+  const leaveUnsent = async (how: 'stop' | 'die'): Promise<string> => {
     const before = await startProcess();
     const order = await before.approvedOrder();
     await before[how]();
@@ -282,24 +281,24 @@ describe('at a start', () => {
   const stateAfterStart = async (order: string): Promise<string | undefined> =>
     (await startProcess()).stateOf(order);
 
-  test('after a kill of only the bot it continues', async () => {
-    expect(await stateAfterStart(await left('die'))).toBe('APPROVED');
+  test('continues after only the bot was killed', async () => {
+    expect(await stateAfterStart(await leaveUnsent('die'))).toBe('APPROVED');
   });
 
-  test('after a clean stop of bot and server it continues', async () => {
-    const order = await left('stop');
+  test('continues after a clean stop of bot and server', async () => {
+    const order = await leaveUnsent('stop');
     await server.stop();
     await server.start();
     expect(await stateAfterStart(order)).toBe('APPROVED');
   });
 
-  test('a killed bot, with its server restarted since: like after a power failure, or a restored folder', async () => {
-    const order = await left('die');
+  test('is unknown after the bot was killed and the server restarted', async () => {
+    const order = await leaveUnsent('die');
     await server.restartKilled();
     expect(await stateAfterStart(order)).toBe('UNKNOWN');
   });
 
-  test('a folder restored within minutes, although the bot has stopped cleanly since', async () => {
+  test('is unknown after a restored data folder, even with a clean stop', async () => {
     const before = await startProcess();
     const order = await before.approvedOrder();
     const restore = await server.snapshot();
@@ -310,15 +309,15 @@ describe('at a start', () => {
     expect(await stateAfterStart(order)).toBe('UNKNOWN');
   });
 
-  test('a clean stop while another bot was running, which was killed with the server', async () => {
+  test('is unknown after a clean stop if another bot was killed with the server', async () => {
     const other = await startProcess();
-    const order = await left('stop');
+    const order = await leaveUnsent('stop');
     await other.die();
     await server.restartKilled();
     expect(await stateAfterStart(order)).toBe('UNKNOWN');
   });
 
-  test('a kill long before the last clean stop is forgotten', async () => {
+  test('continues if a bot was killed long before the last clean stop', async () => {
     const killed = await startProcess();
     await killed.die();
     const last = new Process(OFTEN_MS);
@@ -330,13 +329,13 @@ describe('at a start', () => {
     expect(await stateAfterStart(order)).toBe('APPROVED');
   });
 
-  test('a dump that was loaded over it, although all bots had stopped cleanly', async () => {
-    const order = await left('stop');
+  test('is unknown after a dump was loaded, even if all bots stopped cleanly', async () => {
+    const order = await leaveUnsent('stop');
     await loadDump();
     expect(await stateAfterStart(order)).toBe('UNKNOWN');
   });
 
-  test('while another bot is running nothing is doubted', async () => {
+  test('continues while another bot is running', async () => {
     const other = await startProcess();
     const order = await other.approvedOrder();
     expect(await stateAfterStart(order)).toBe('APPROVED');

@@ -33,7 +33,7 @@ test.each<[string, HeartbeatReading, why: RegExp | undefined]>([
   ['another database', readingOf({}, { database: 'copy' }), /another database/],
   ['a dump', readingOf({ isOriginal: false }), /from a dump/],
   ['a new database', { ...readingOf({}), last: undefined }, undefined],
-])('a sign of a restore at start: %s', (_, reading, why) => {
+])('a sign of a restore at the start, or none: %s', (_, reading, why) => {
   const sign = findRestoreSign(reading, NOW)?.why;
   if (why === undefined) expect(sign).toBeUndefined();
   else expect(sign).toMatch(why);
@@ -48,7 +48,7 @@ test.each<[string, HeartbeatReading, why: RegExp | undefined]>([
   ['another database', readingOf({}, { database: 'copy' }), /another database/],
   ['lost commits', readingOf({}, { isBehind: true }), /lost commits/],
   ['a dump', readingOf({ isOriginal: false }), /from a dump/],
-])('a sign of a restore while a bot runs: %s', (_, reading, why) => {
+])('a sign of a restore while a bot runs, or none: %s', (_, reading, why) => {
   const sign = findRewindSign({ database: 'd', server: 's', count: 3 }, reading);
   if (why === undefined) expect(sign).toBeUndefined();
   else expect(sign).toMatch(why);
@@ -62,7 +62,7 @@ test.each<[string, Partial<Order>, decision: string]>([
   ['scheduled after the last heartbeat', { sendAfter: hoursLater(23) }, 'reopened'],
   ['scheduled for the last heartbeat', { sendAfter: hoursLater(22) }, 'invalidated'],
   ['executing before its time', { state: 'EXECUTING', sendAfter: hoursLater(25) }, 'invalidated'],
-])('an unsent order after a restore: %s', (_, order, expected) => {
+])('an unsent order is decided after a restore: %s', (_, order, expected) => {
   const decision = decideInvalidation(
     newOrder(['cafe.rest'], { state: 'APPROVED', ...order }),
     NOW,
@@ -73,7 +73,7 @@ test.each<[string, Partial<Order>, decision: string]>([
 
 const PACE = { beatMs: 15_000, otherProcessesMs: 10_000 };
 
-/** A guard whose database returns these readings, and records what it writes. */
+/** A guard with these readings from the database, which records its actions. */
 function arrange(...readings: readonly HeartbeatReading[]) {
   const left = [...readings];
   const done: string[] = [];
@@ -106,9 +106,9 @@ function arrange(...readings: readonly HeartbeatReading[]) {
 
 const DAY_MS = 24 * 60 * MINUTE_MS;
 test.each([
-  ['a day', START, true],
-  ['less than a day', new Date(START.getTime() + 1), false],
-])('mandates end if %s was lost', async (_, seenAt, areEnded) => {
+  ['if a day', START, true],
+  ['not if less than a day', new Date(START.getTime() + 1), false],
+])('mandates end, %s was lost', async (_, seenAt, areEnded) => {
   const { context, done } = arrange(readingOf({ seenAt }));
   expect(NOW.getTime() - START.getTime()).toBe(DAY_MS);
   await markUnsentAsUnknown(context);
@@ -123,7 +123,7 @@ describe('a heartbeat', () => {
   test.each([
     ['alone', ['me'], ['verify new']],
     ['with others', ['me', 'other'], []],
-  ])('after the server’s restart, %s', async (_, activeProcesses, expected) => {
+  ])('verifies a restarted server at once only if it is alone: %s', async (_, activeProcesses, expected) => {
     const { context, done } = arrange(readingOf({ activeProcesses }, { server: 'new' }));
     const heartbeat = startHeartbeat(context, KNOWN);
     await vi.advanceTimersByTimeAsync(PACE.beatMs + 9_000);
@@ -133,7 +133,7 @@ describe('a heartbeat', () => {
     heartbeat.stop();
   });
 
-  test('with others on the same server is saved at once', async () => {
+  test('verifies the same server at once, even with others', async () => {
     const { context, done } = arrange(readingOf({ activeProcesses: ['me', 'other'] }));
     const heartbeat = startHeartbeat(context, KNOWN);
     await vi.advanceTimersByTimeAsync(PACE.beatMs);

@@ -15,8 +15,8 @@ import { saidOf } from './sample.ts';
 import { DONE, fails } from './scripted-service.ts';
 
 /*
- * Retrying a failed order: who its requester is, which account it uses, who may approve it, and that it isn't sent if
- * the original turns out to have been done.
+ * Retrying a failed order: its requester, account and approvers. A retry isn't sent if the original turns out to have
+ * been done.
  */
 
 const DAY_MS = 24 * HOUR_MS;
@@ -28,7 +28,7 @@ beforeAll(async () => {
 beforeEach(() => rig.reset());
 afterAll(() => rig.end());
 
-const failedRenewal = async (...names: string[]): Promise<Order> => {
+const failRenewal = async (...names: string[]): Promise<Order> => {
   rig.service.answer = async () => {
     throw fails('refused', { code: 'EF1' });
   };
@@ -42,7 +42,7 @@ const retry = async (orderId: string, userId = 'U0ALICE') =>
   acceptedOf(await retryOrder(rig.orders, orderId, userId));
 const refusalOf = (outcome: ChangeOutcome) => (outcome.ok ? 'it was done' : refusalText(outcome.refusal));
 /** The texts of an order's thread. */
-const thread = async (orderId: string): Promise<string> => {
+const renderThread = async (orderId: string): Promise<string> => {
   const order = await rig.read(orderId);
   const history = await rig.store.loadHistory(orderId, 'system');
   const replies = history.map((entry) => orderReply(order, entry, ['U0BOB'], rig.now));
@@ -50,8 +50,8 @@ const thread = async (orderId: string): Promise<string> => {
 };
 
 describe('an order that turns out to have been done', () => {
-  /** A renewal that was given up and settled as not done, while its requests are still running. */
-  const givenUp = async (...names: string[]) => {
+  /** A renewal that was given up and settled as failed while its requests are running. */
+  const startAbandoned = async (...names: string[]) => {
     const answer = gate();
     rig.service.answer = async () => {
       await answer.opened;
@@ -60,14 +60,14 @@ describe('an order that turns out to have been done', () => {
     rig.service.received.length = 0;
     const order = await rig.approvedRenewal(...names);
     const execution = rig.main.execute(order.id);
-    await until('its requests are out', () => rig.service.received.length === names.length);
+    await until('the requests are sent', () => rig.service.received.length === names.length);
     rig.pass(MINUTE_MS);
     await rig.recover();
     await resolveOrder(rig.orders, order.id, 'U0BOB', 'FAILED', undefined);
     rig.service.received.length = 0;
     return {
       id: order.id,
-      async answers() {
+      async respond() {
         answer.open();
         await execution;
       },
@@ -75,19 +75,19 @@ describe('an order that turns out to have been done', () => {
   };
 
   test('stops its retry at the approval, and the thread says so', async () => {
-    const first = await givenUp('late.rest');
+    const first = await startAbandoned('late.rest');
     const again = await retry(first.id);
-    await first.answers();
+    await first.respond();
     const outcome = await approveOrder(rig.orders, again.id, 'U0BOB');
     expect(outcome).toMatchObject({ ok: true, order: { state: 'FAILED' } });
     await rig.runDue();
-    expect(rig.service.received, 'nothing is sent').toEqual([]);
+    expect(rig.service.received, 'requests of the retry').toEqual([]);
     const ended = await rig.read(again.id);
     expect(ended.items[0]?.result).toMatchObject({
       summary: { code: 'earlier_order', orderId: first.id, outcome: 'done' },
       doneByOrderId: first.id,
     });
-    expect(await thread(again.id)).toContain('was carried out after all');
+    expect(await renderThread(again.id)).toContain('was carried out after all');
     expect(JSON.stringify(cardOf(ended, { approvers: [], now: rig.now }))).not.toContain('order_retry');
     expect(await retryOrder(rig.orders, again.id, 'U0ALICE')).toMatchObject({
       kind: 'refused',
@@ -95,8 +95,8 @@ describe('an order that turns out to have been done', () => {
     });
   });
 
-  test('isn’t called carried out if its response never came', async () => {
-    const failed = await failedRenewal('silent.rest');
+  test('can’t be retried while its outcome is unknown', async () => {
+    const failed = await failRenewal('silent.rest');
     await rig.sql(
       `UPDATE order_items SET result = result || '{"lateOutcome": "UNKNOWN"}' WHERE order_id = $1`,
       failed.id,
@@ -108,12 +108,12 @@ describe('an order that turns out to have been done', () => {
   });
 
   test('stops its approved retry before it is sent', async () => {
-    const first = await givenUp('later.rest');
+    const first = await startAbandoned('later.rest');
     const again = await retry(first.id);
     await approveOrder(rig.orders, again.id, 'U0BOB');
-    await first.answers();
+    await first.respond();
     await rig.runDue();
-    expect(rig.service.received, 'nothing is sent').toEqual([]);
+    expect(rig.service.received, 'requests of the retry').toEqual([]);
     expect(await rig.read(again.id)).toMatchObject({
       state: 'FAILED',
       items: [{ state: 'FAILED', sentAt: undefined, result: { doneByOrderId: first.id } }],
@@ -121,8 +121,8 @@ describe('an order that turns out to have been done', () => {
     expect(await rig.story(again.id)).not.toContain('sending');
   });
 
-  test('stops the names that it did, and the others continue', async () => {
-    const first = await givenUp('one.rest', 'two.rest', 'three.rest');
+  test('stops only its done names in the retry', async () => {
+    const first = await startAbandoned('one.rest', 'two.rest', 'three.rest');
     const again = await retry(first.id);
     await rig.sql(
       `UPDATE order_items SET result = result || '{"lateOutcome": "SUCCEEDED"}' WHERE order_id = $1 AND n = 2`,
@@ -130,7 +130,7 @@ describe('an order that turns out to have been done', () => {
     );
     rig.service.answer = async () => DONE;
     const outcome = await approveOrder(rig.orders, again.id, 'U0BOB');
-    expect(outcome, 'the approval counts for the others').toMatchObject({
+    expect(outcome, 'approval of the other names').toMatchObject({
       ok: true,
       order: { state: 'APPROVED' },
     });
@@ -139,11 +139,11 @@ describe('an order that turns out to have been done', () => {
     expect(ended.state).toBe('FAILED');
     expect(ended.items.map(({ state }) => state)).toEqual(['SUCCEEDED', 'FAILED', 'SUCCEEDED']);
     expect(rig.service.received.map(({ ctid }) => ctid).sort()).toEqual([`${again.id}.1`, `${again.id}.3`]);
-    expect(await thread(again.id)).toMatch(/was carried out after all.*Not sent: \*two\.rest\*/);
+    expect(await renderThread(again.id)).toMatch(/was carried out after all.*Not sent: \*two\.rest\*/);
   });
 
   test('stops a retry of its retry', async () => {
-    const first = await givenUp('chain.rest');
+    const first = await startAbandoned('chain.rest');
     const second = await retry(first.id);
     rig.service.answer = async () => {
       throw fails('refused', { code: 'EF1' });
@@ -165,8 +165,8 @@ describe('an order that turns out to have been done', () => {
     });
   });
 
-  test('can’t be retried again by an older Retry button', async () => {
-    const first = await givenUp('known.rest', 'open.rest');
+  test('is left out of a retry of its retry', async () => {
+    const first = await startAbandoned('known.rest', 'open.rest');
     const second = await retry(first.id);
     rig.service.answer = async () => {
       throw fails('refused', { code: 'EF1' });
@@ -180,8 +180,8 @@ describe('an order that turns out to have been done', () => {
     expect((await retry(second.id)).items.map(({ name }) => name)).toEqual(['open.rest']);
   });
 
-  test.each(['UNKNOWN', 'SENT'])('or is %s again: its retry isn’t approved, and not sent', async (state) => {
-    const failed = await failedRenewal('again.rest');
+  test.each(['UNKNOWN', 'SENT'])('blocks its retry while it is %s again', async (state) => {
+    const failed = await failRenewal('again.rest');
     const waiting = await retry(failed.id);
     const set = (to: string) =>
       rig.sql('UPDATE order_items SET state = $2 WHERE order_id = $1', failed.id, to);
@@ -190,7 +190,10 @@ describe('an order that turns out to have been done', () => {
     expect(refusalOf(refused)).toMatch(
       new RegExp(`order \`${failed.id}\`.*is unknown.*Mark that order as done or failed first`),
     );
-    expect(await rig.read(waiting.id), 'it still waits').toMatchObject({ state: 'PENDING', approvals: [] });
+    expect(await rig.read(waiting.id), 'the retry').toMatchObject({
+      state: 'PENDING',
+      approvals: [],
+    });
     await set('FAILED');
     await approveOrder(rig.orders, waiting.id, 'U0BOB');
     await set(state);
@@ -200,18 +203,16 @@ describe('an order that turns out to have been done', () => {
     expect(stopped.state).toBe('FAILED');
     expect(saidOf(stopped.items[0])).toMatch(/is unknown/);
     await set('FAILED');
-    expect((await retryOrder(rig.orders, waiting.id, 'U0ALICE')).kind, 'it can be asked for again').toBe(
-      'accepted',
-    );
+    expect((await retryOrder(rig.orders, waiting.id, 'U0ALICE')).kind, 'a new retry').toBe('accepted');
   });
 
-  test('at the same time as its retry is sent: either one, never a send afterwards', async () => {
-    const seen = { sent: 0, stopped: 0 };
+  test('never lets a concurrent retry be sent after its response is saved', async () => {
+    const counts = { sent: 0, stopped: 0 };
     for (let run = 0; run < 10; run += 1) {
-      const first = await givenUp(`race${run}.rest`);
+      const first = await startAbandoned(`race${run}.rest`);
       const again = await retry(first.id);
       await approveOrder(rig.orders, again.id, 'U0BOB');
-      await Promise.all([first.answers(), rig.main.execute(again.id)]);
+      await Promise.all([first.respond(), rig.main.execute(again.id)]);
       const events = await rig.sql(
         `SELECT kind, subject_id AS order_id FROM events WHERE kind IN ('sending', 'answered_late') AND subject_id IN ($1, $2)
          ORDER BY seq`,
@@ -220,22 +221,22 @@ describe('an order that turns out to have been done', () => {
       );
       const sent = events.findIndex(({ kind, order_id }) => kind === 'sending' && order_id === again.id);
       const known = events.findIndex(({ kind }) => kind === 'answered_late');
-      expect(known, 'the late answer is kept').toBeGreaterThan(0);
+      expect(known, 'the late response is saved').toBeGreaterThan(0);
       expect(rig.service.received.length, 'requests of the retry').toBe(sent === -1 ? 0 : 1);
-      if (sent === -1) seen.stopped += 1;
-      else seen.sent += 1;
-      expect(sent, 'it was sent after it was known to be done').toBeLessThan(known);
+      if (sent === -1) counts.stopped += 1;
+      else counts.sent += 1;
+      expect(sent, 'the request comes before the saved response').toBeLessThan(known);
     }
-    expect(seen.sent + seen.stopped).toBe(10);
+    expect(counts.sent + counts.stopped).toBe(10);
   });
 });
 
-describe('the person who retries is a requester', () => {
-  const approvers = (...ids: string[]) => rig.setTeam({ approvers: ids });
+describe('a retry', () => {
+  const setApprovers = (...ids: string[]) => rig.setTeam({ approvers: ids });
 
-  test('with the first requester’s account, and neither of them approves it', async () => {
-    approvers('U0ALICE', 'U0BOB', 'U0CAROL');
-    const failed = await failedRenewal('mine.rest');
+  test('has the person as requester and the first account, and neither requester can approve it', async () => {
+    setApprovers('U0ALICE', 'U0BOB', 'U0CAROL');
+    const failed = await failRenewal('mine.rest');
     const again = await retry(failed.id, 'U0BOB');
     expect(again).toMatchObject({
       requesterId: 'U0BOB',
@@ -258,9 +259,9 @@ describe('the person who retries is a requester', () => {
     expect(await rig.read(again.id)).toMatchObject({ state: 'SUCCEEDED' });
   });
 
-  test('a retry of a retry keeps all earlier requesters, and the first one’s account', async () => {
-    approvers('U0ALICE', 'U0BOB', 'U0CAROL', 'U0DAVE');
-    const first = await failedRenewal('thrice.rest');
+  test('of a retry keeps all earlier requesters and the first account', async () => {
+    setApprovers('U0ALICE', 'U0BOB', 'U0CAROL', 'U0DAVE');
+    const first = await failRenewal('thrice.rest');
     const second = await retry(first.id, 'U0BOB');
     rig.service.answer = async () => {
       throw fails('refused', { code: 'EF1' });
@@ -277,32 +278,32 @@ describe('the person who retries is a requester', () => {
     for (const userId of ['U0ALICE', 'U0BOB', 'U0CAROL']) {
       expect((await approveOrder(rig.orders, third.id, userId)).ok, userId).toBe(false);
     }
-    expect(await thread(third.id)).toMatch(/<@U0ALICE>: \*Renew .*<@U0CAROL> retried the failed order/);
+    expect(await renderThread(third.id)).toMatch(/<@U0ALICE>: \*Renew .*<@U0CAROL> retried the failed order/);
     expect((await approveOrder(rig.orders, third.id, 'U0DAVE')).ok).toBe(true);
   });
 
-  test('only they can cancel it', async () => {
-    const failed = await failedRenewal('cancel.rest');
+  test('can only be cancelled by the person who retried', async () => {
+    const failed = await failRenewal('cancel.rest');
     const again = await retry(failed.id, 'U0BOB');
     expect((await cancelOrder(rig.orders, again.id, 'U0ALICE')).ok).toBe(false);
     expect((await cancelOrder(rig.orders, again.id, 'U0BOB')).ok).toBe(true);
   });
 
-  test('the account’s owner is notified, and the card names both', async () => {
-    const failed = await failedRenewal('told.rest');
+  test('notifies the account’s owner, and its card names both people', async () => {
+    const failed = await failRenewal('told.rest');
     const again = await retry(failed.id, 'U0BOB');
-    expect(await thread(again.id)).toMatch(
+    expect(await renderThread(again.id)).toMatch(
       /<@U0ALICE>: \*Renew told\.rest.*<@U0BOB> retried the failed order .* with your account `alice in context 4`/,
     );
     const card = JSON.stringify(cardOf(again, { approvers: ['U0CAROL'] }));
     expect(card).toMatch(/Requested by <@U0BOB>/);
     expect(card).toMatch(/Uses <@U0ALICE>’s account.*alice\/4/);
-    const own = await failedRenewal('own.rest');
-    expect(await thread((await retry(own.id)).id), 'for herself').toBe('[]');
+    const own = await failRenewal('own.rest');
+    expect(await renderThread((await retry(own.id)).id), 'thread of her own retry').toBe('[]');
   });
 
-  test('is offered for seven days after it ended', async () => {
-    const failed = await failedRenewal('week.rest');
+  test('is offered for seven days after the order ended', async () => {
+    const failed = await failRenewal('week.rest');
     const card = () => JSON.stringify(cardOf(failed, { approvers: [], now: rig.now }));
     rig.pass(7 * DAY_MS);
     expect(card()).toContain('order_retry');
@@ -314,11 +315,11 @@ describe('the person who retries is a requester', () => {
       kind: 'refused',
       refusal: { code: 'retry_expired', days: 7 },
     });
-    expect((await rig.due(failed.id)).notifications, 'its card loses the button').toBeInstanceOf(Date);
+    expect((await rig.due(failed.id)).notifications, 'card update without the button').toBeInstanceOf(Date);
     expect(await rig.sql('SELECT id FROM orders')).toHaveLength(1);
   });
 
-  test('but not for a secret: that stays with the account’s owner', async () => {
+  test('of an order with a secret is only possible for the account’s owner', async () => {
     rig.service.answer = async () => {
       throw fails('refused');
     };
@@ -339,7 +340,7 @@ describe('the person who retries is a requester', () => {
     expect((await retryOrder(rig.orders, code.id, 'U0ALICE')).kind).toBe('accepted');
   });
 
-  test('the person who types the secret again creates the same order again, once', async () => {
+  test('with the secret typed again creates one new order', async () => {
     rig.service.answer = async () => {
       throw fails('refused');
     };
@@ -358,10 +359,10 @@ describe('the person who retries is a requester', () => {
     await rig.runDue();
     expect((await rig.read(again.id)).state).toBe('FAILED');
     const twice = await retryOrder(rig.orders, order.id, 'U0ALICE', { ...typed, deliveryId: 'view:2' });
-    expect(acceptedOf(twice).id, 'one order is retried once').toBe(again.id);
+    expect(acceptedOf(twice).id, 'the second retry').toBe(again.id);
     const other = { ...typed, input: { ...input, user: 'otto' }, deliveryId: 'view:3' };
     const another = acceptedOf(await retryOrder(rig.orders, order.id, 'U0ALICE', other));
-    expect(another.retryOf, 'another user is another order').toBeUndefined();
+    expect(another.retryOf, 'an order for another user').toBeUndefined();
     expect(await retryOrder(rig.orders, order.id, 'U0BOB', { ...typed, deliveryId: 'view:4' })).toMatchObject(
       {
         kind: 'refused',

@@ -92,7 +92,7 @@ function newRule(index: number, rule: Partial<PolicyRule> & Pick<PolicyRule, 'de
   };
 }
 
-/** The price of a task for names, by a list of cents. */
+/** The cost of a task for names, with prices in cents. */
 function costOfNames(names: readonly string[], prices: ReadonlyMap<string, number>): OrderCost {
   const priced = names.map((name) => {
     const minor = prices.get(name);
@@ -108,14 +108,14 @@ function costOfNames(names: readonly string[], prices: ReadonlyMap<string, numbe
 }
 
 /**
- * The use cases on the real store with a separate database, a clock set by hand, and a scripted service. Due work runs
+ * The use cases with the real store in a separate database, a manual clock and a scripted service. Due work runs only
  * when a test says so.
  */
 export async function startRig(
   options: {
-    /** Replaces the script. */ readonly client?: (accountId: string) => ServiceClient;
-    /** The addresses of the service for that client. */ readonly endpoints?: ServiceEndpoints;
-    /** Replaces one on the run's server. */ readonly database?: TestDatabase;
+    /** Replaces the scripted service. */ readonly client?: (accountId: string) => ServiceClient;
+    /** The service's addresses for that client. */ readonly endpoints?: ServiceEndpoints;
+    /** Replaces the database on the run's server. */ readonly database?: TestDatabase;
   } = {},
 ) {
   const { endpoints = ENDPOINTS } = options;
@@ -126,10 +126,10 @@ export async function startRig(
   await admin.connect();
   const sql = async (text: string, ...values: unknown[]): Promise<Record<string, unknown>[]> =>
     database.prisma.$queryRawUnsafe(text, ...values);
-  const kept = createOrderStore(database, BOT_SIGNER);
+  const realStore = createOrderStore(database, BOT_SIGNER);
   const state = {
     now: START,
-    /** How far the bot's clock has moved without the database's leases. */
+    /** How far the clock has moved since the leases were moved. */
     passedMs: 0,
     team: TEAM,
     policy: NO_RULES,
@@ -137,15 +137,15 @@ export async function startRig(
     onConflict: undefined as ((openOrderId: string) => Promise<void>) | undefined,
     /** Delays a commit. */
     beforeCommit: undefined as ((change: OrderCommit) => Promise<void>) | undefined,
-    /** Fails like a broken connection: before the commit, or after it with its confirmation lost. */
+    /** Fails like a broken connection: before the commit, or after it but before its confirmation. */
     commitFault: undefined as ((change: OrderCommit) => 'before' | 'after' | undefined) | undefined,
     logged: '',
     deliveries: 0,
   };
   const store: OrderStore = {
-    ...kept,
+    ...realStore,
     create: async (creation) => {
-      const conflict = await kept.create(creation);
+      const conflict = await realStore.create(creation);
       if (conflict?.conflictingOrderId !== undefined) await state.onConflict?.(conflict.conflictingOrderId);
       return conflict;
     },
@@ -153,8 +153,8 @@ export async function startRig(
       await state.beforeCommit?.(change);
       const fault = state.commitFault?.(change);
       if (fault === 'before') throw new Error('the connection broke');
-      const outcome = await kept.commit(change);
-      if (fault === 'after') throw new Error('the connection broke, and nobody knows whether it was kept');
+      const outcome = await realStore.commit(change);
+      if (fault === 'after') throw new Error('the connection broke after the commit');
       return outcome;
     },
   };
@@ -168,7 +168,7 @@ export async function startRig(
     listGroupMembers: async (group) => groups.get(group),
   };
   const standIns = createStandInStore(database, 'T0STEWARD');
-  /** The tags of names, and their prices in cents. */
+  /** Prices are in cents. */
   const tags = new Map<string, readonly string[]>();
   const prices = new Map<string, number>();
   const findAccount = async (id: string) => accounts.get(id);
@@ -267,11 +267,11 @@ export async function startRig(
     log,
   };
 
-  /** The same with prices. */
+  /** With prices. */
   const mandates: OrdersContext = { ...orders, priceOrder: async ({ names }) => costOfNames(names, prices) };
 
   let processes = 0;
-  /** A process of the bot: its work on orders besides people's requests. */
+  /** A bot process, without people's requests. */
   const startProcess = (overrides: Partial<SendingContext> = {}) => {
     processes += 1;
     const shutdown = new AbortController();
@@ -306,13 +306,13 @@ export async function startRig(
   };
   const main = startProcess();
 
-  /** Moves the database's clock like the bot's: its leases get that much closer to their end. */
+  /** Brings the leases closer to their end by the time that passed. */
   const moveLeases = async () => {
     const ms = state.passedMs;
     state.passedMs = 0;
     if (ms !== 0) await sql(`UPDATE orders SET lease_until = lease_until - $1 * interval '1 ms'`, ms);
   };
-  /** Claims due work of some lanes, and continues it. */
+  /** Claims and does the due work of some lanes. */
   const advanceDue = async (...lanes: readonly DueLane[]) => {
     const claimed: (readonly [id: string, lane: DueLane])[] = [];
     for (const lane of lanes) {
@@ -321,7 +321,7 @@ export async function startRig(
     }
     for (const [orderId, lane] of claimed) {
       await main.advance(orderId, lane).catch(async (err: unknown) => {
-        log.error({ err, orderId }, 'going on with an order');
+        log.error({ err, orderId }, 'advancing order failed, rescheduled');
         await store.postpone(orderId);
       });
     }
@@ -347,12 +347,12 @@ export async function startRig(
     budgets,
     sql,
     startProcess,
-    /** Another process's store, without this one's memory. */
+    /** Another process's store, without this one's cache. */
     replicaStore: () => createOrderStore(database, BOT_SIGNER),
-    /** Connections of another process. */
+    /** Another process's connections. */
     connect: () => openDatabase({ url: testDatabase.url }),
     store,
-    messages: kept,
+    messages: realStore,
     vault,
     main,
     get now() {
@@ -382,14 +382,14 @@ export async function startRig(
       state.beforeCommit = hold;
     },
     logged: () => state.logged,
-    /** Runs the recovery of a process: finds overdue and abandoned work, but doesn't carry it out. */
+    /** Runs a process's recovery: releases overdue and abandoned work, but doesn't execute it. */
     async recover(): Promise<void> {
       await moveLeases();
       await advanceDue('deadlines');
       await store.purgeExpired(state.now);
     },
 
-    /** Restores everything that a test may have changed. Orders stay. */
+    /** Restores the initial state and deletes the orders. */
     async reset() {
       state.now = START;
       state.passedMs = 0;
@@ -444,10 +444,10 @@ export async function startRig(
       const order = acceptedOf(await this.request(task, input, changes));
       if (task !== 'nameservers' || order.state !== 'DRAFT') return order;
       const outcome = await confirmOrder(orders, order.id, order.requesterId);
-      if (outcome.kind !== 'confirmed') throw new Error(`confirming it: ${outcome.kind}`);
+      if (outcome.kind !== 'confirmed') throw new Error(`confirming failed: ${outcome.kind}`);
       return outcome.order;
     },
-    /** An order to renew names, approved by Bob. */
+    /** A renewal that Bob approved. */
     async approvedRenewal(...names: string[]): Promise<Order> {
       const order = await this.ask('renew', { names, period: 1 });
       const outcome = await approveOrder(orders, order.id, 'U0BOB');
@@ -456,10 +456,10 @@ export async function startRig(
     },
     async read(orderId: string): Promise<Order> {
       const order = await store.load(orderId, 'system');
-      if (order === undefined) throw new Error(`order ${orderId} is gone`);
+      if (order === undefined) throw new Error(`order ${orderId} doesn't exist`);
       return order;
     },
-    /** As if an order had been requested with another input, when that was allowed. */
+    /** Changes the input of an order as if it had been requested with it. */
     async askedWith(orderId: string, change: string): Promise<void> {
       await sql(`UPDATE orders SET input = ${change} WHERE id = $1`, orderId);
       const hash = hashStatement(buildStatement(await this.read(orderId), endpoints));
@@ -467,31 +467,29 @@ export async function startRig(
       await sql('UPDATE orders SET statement_hash = $2 WHERE id = $1', orderId, hash);
       await sql('ALTER TABLE orders ENABLE TRIGGER orders_statement_kept');
     },
-    /** The history of an order: `approved by U0BOB`. */
+    /** The history of an order, such as `approved by U0BOB`. */
     async story(orderId: string): Promise<string[]> {
       const history = await store.loadHistory(orderId, 'system');
       return history.map(({ kind, actor }) => (actor === 'system' ? kind : `${kind} by ${actor}`));
     },
-    /** When an order is due, by its row. */
     async due(orderId: string): Promise<{ readonly work: unknown; readonly notifications: unknown }> {
       const [row] = await sql(DUE_MOMENTS, orderId);
       return { work: row?.['work'] ?? undefined, notifications: row?.['notifications'] ?? undefined };
     },
-    /** Whether an order is due now. */
     async isDue(orderId: string): Promise<boolean> {
       const { work } = await this.due(orderId);
       return work instanceof Date && work <= state.now;
     },
-    /** As if Slack showed the order's current state. */
+    /** Marks the order's current state as shown in Slack. */
     async tell(orderId: string): Promise<void> {
       await sql('UPDATE notifications SET due_at = NULL, shows = version WHERE subject_id = $1', orderId);
     },
-    /** The numbers of the items whose success the watch list hasn't followed yet. */
+    /** The numbers of the items for which the watch list isn't updated yet. */
     async unfollowed(orderId: string): Promise<number[]> {
       const order = await store.load(orderId, 'system');
       return order === undefined ? [] : findItemsForWatchList(order).map(({ n }) => n);
     },
-    /** Works on due orders until nothing is due, with all leases expired. Shows and follows nothing. */
+    /** Executes orders until nothing is due, with all leases expired. Sends no notifications. */
     async runDue(): Promise<void> {
       await moveLeases();
       await sql('UPDATE orders SET lease_until = NULL WHERE worker_id IS NULL');
@@ -505,7 +503,7 @@ export async function startRig(
       );
       return JSON.stringify(rows);
     },
-    /** Nobody can reach the database during the work. */
+    /** Does the work while the database can't be reached. */
     async whileDatabaseIsAway(work: () => Promise<void>): Promise<void> {
       await admin.query(`ALTER DATABASE ${databaseName} ALLOW_CONNECTIONS false`);
       await admin.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [
@@ -527,27 +525,24 @@ export async function startRig(
 
 export type Rig = Awaited<ReturnType<typeof startRig>>;
 
-/** The order that was accepted. */
 export function acceptedOf(outcome: RequestOutcome | RetryOutcome): Order {
-  if (outcome.kind !== 'accepted') throw new Error(`the order was not taken: ${JSON.stringify(outcome)}`);
+  if (outcome.kind !== 'accepted') throw new Error(`the order was not accepted: ${JSON.stringify(outcome)}`);
   return outcome.order;
 }
 
-/** Does something several times at once. */
 export function atOnce<T>(times: number, act: (index: number) => Promise<T>): Promise<T[]> {
   return Promise.all(Array.from({ length: times }, (_, index) => act(index)));
 }
 
-/** Waits until something holds. */
-export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+export async function until(condition: string, holds: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 5_000;
   while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error(`waited 5 s until ${what}`);
+    if (Date.now() > deadline) throw new Error(`waited 5 s until ${condition}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
 
-/** A signal that is opened by the test. */
+/** A promise that the test resolves. */
 export function gate(): { readonly opened: Promise<void>; open(): void } {
   let open = () => {};
   const opened = new Promise<void>((resolve) => {

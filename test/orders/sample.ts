@@ -20,19 +20,18 @@ export function hoursLater(hours: number): Date {
   return new Date(START.getTime() + hours * HOUR_MS);
 }
 
-/** The addresses of the service. */
 export const ENDPOINTS: ServiceEndpoints = {
   jsonUrl: 'https://service.example/v1',
   xmlUrl: 'https://service.example/xml',
   replyTo: undefined,
 };
 
-/** An order in waves of this many rows, as stored. */
+/** A stored bulk order in waves of this many rows. */
 export function newBulk(waveSize: number): Bulk {
   return { waveSize, unreviewedFrom: 1, findings: [], skipped: 0 };
 }
 
-/** An order's requirements by the settings alone. */
+/** Requirements from the settings, without rules. */
 export function newDemand(names: readonly string[], needed = 1): Requirements {
   return {
     outcome: 'approve',
@@ -49,12 +48,12 @@ export function newDemand(names: readonly string[], needed = 1): Requirements {
   };
 }
 
-/** The text about an item's end. */
+/** The text of an item's result. */
 export function saidOf(item: OrderItem | undefined): string {
   return item?.result === undefined ? '' : summaryText(item.result.summary);
 }
 
-/** Alice's order that waits for one approval: reminded after 4 hours, expired after 72. */
+/** Alice's pending order, which needs one approval, is reminded after 4 hours and expires after 72. */
 export function newOrder(names: readonly string[], overrides: Partial<Order> = {}): Order {
   const { id = '7k2m9qx4h1ab', approvalsRequired = 1 } = overrides;
   return {
@@ -101,12 +100,11 @@ export function newOrder(names: readonly string[], overrides: Partial<Order> = {
   };
 }
 
-/** The request that renews a name. */
 export function buildRenewal(name: string, period: number): RequestDescription {
   return { interface: 'json', method: 'POST', path: `/domain/${name}/_renew`, body: { period } };
 }
 
-/** A sufficient click, for an order within budgets and without known costs. */
+/** A sufficient approval of an order within budgets and without known costs. */
 export const ENOUGH = {
   signed: undefined,
   agreedExcess: [],
@@ -116,7 +114,7 @@ export const ENOUGH = {
   budget: { exceeded: [], admins: [] },
 } as const satisfies Omit<EvaluatedApproval, 'by' | 'validApprovers'>;
 
-/** Bob resumes a paused order that needs nobody else. */
+/** Bob resumes a paused order, which needs no other approval. */
 export const RESUMED = {
   type: 'resumed',
   by: 'U0BOB',

@@ -14,8 +14,6 @@ import { orderCard } from '../../src/slack/orders/card.view.ts';
 import { newBriefing } from '../support/briefing.ts';
 import { hoursLater, newBulk, newOrder } from './sample.ts';
 
-/* The time at which a person wants an order sent. */
-
 const NOW = new Date('2026-03-01T09:00:00Z');
 const BERLIN = 'Europe/Berlin';
 
@@ -38,18 +36,18 @@ describe('a time in the person’s zone', () => {
     ['2026-10-25 02:00', BERLIN, '2026-10-01', '2026-10-25T00:00:00.000Z twice'],
     ['2026-10-25 02:59', BERLIN, '2026-10-01', '2026-10-25T00:59:00.000Z twice'],
     ['2026-10-25 03:00', BERLIN, '2026-10-01', '2026-10-25T02:00:00.000Z'],
-    // Half an hour.
+    // Clocks change by half an hour.
     ['2026-04-05 01:45', 'Australia/Lord_Howe', '2026-03-01', '2026-04-04T14:45:00.000Z twice'],
     ['2026-10-04 02:15', 'Australia/Lord_Howe', '2026-09-01', 'no_such_time'],
     // A day that was skipped.
     ['2011-12-30 12:00', 'Pacific/Apia', '2011-12-01', 'no_such_time'],
     ['2026-03-06 02:00', 'Mars/Olympus', '2026-03-01', 'time_zone_unknown'],
-  ])('%s in %s, read on %s', (text, timeZone, now, at) => {
+  ])('is read from %s in %s on %s', (text, timeZone, now, at) => {
     expect(read(text, { timeZone, now: new Date(`${now}T00:00:00Z`) })).toBe(at);
   });
 });
 
-test('orders with a time come first in lists, in order of time', () => {
+test('scheduled orders come first in lists, sorted by time', () => {
   const at = (id: string, state: Order['state'], sendAfter?: Date) =>
     newOrder(['a.rest'], { id, state, sendAfter });
   const orders = [
@@ -61,7 +59,7 @@ test('orders with a time come first in lists, in order of time', () => {
   expect(sortScheduledFirst(orders).map(({ id }) => id)).toEqual(['sooner', 'later', 'new', 'sent']);
 });
 
-test('the card says that a time comes twice', () => {
+test('the card says that local clocks show a time twice', () => {
   const requested: OrderLogEntry = {
     ...{ kind: 'requested', actor: 'U0ALICE', at: NOW, state: 'PENDING', version: 1, task: 'renew' },
     ...{ statement: '', service: '', account: '', reason: null, policyVersion: 0, decidedBy: [] },
@@ -72,29 +70,29 @@ test('the card says that a time comes twice', () => {
   expect(JSON.stringify(card)).toContain('Local clocks show that time twice: the first one counts');
 });
 
-test('an approved order waits for its time until something was tried', () => {
-  const by = (at: Date) => ({ userId: 'U0BOB', at, agreedExcess: [] });
-  const waits = (changes: Partial<Order>, item: Partial<OrderItem> = {}) => {
+test('an approved order waits for its time until the first attempt', () => {
+  const approvedAt = (at: Date) => ({ userId: 'U0BOB', at, agreedExcess: [] });
+  const isWaiting = (changes: Partial<Order>, item: Partial<OrderItem> = {}) => {
     const order = newOrder(['a.rest'], {
       state: 'APPROVED',
       sendAfter: hoursLater(9),
-      approvals: [by(hoursLater(8))],
+      approvals: [approvedAt(hoursLater(8))],
       ...changes,
     });
     return isWaitingForChosenTime({ ...order, items: order.items.map((each) => ({ ...each, ...item })) });
   };
-  expect(waits({})).toBe(true);
-  expect(waits({}, { attempts: 1 })).toBe(false);
-  expect(waits({}, { state: 'FAILED' })).toBe(false);
+  expect(isWaiting({})).toBe(true);
+  expect(isWaiting({}, { attempts: 1 })).toBe(false);
+  expect(isWaiting({}, { state: 'FAILED' })).toBe(false);
   for (const changes of [
     { state: 'EXECUTING' as const },
     { sendAfter: undefined },
-    { approvals: [by(hoursLater(9))] },
+    { approvals: [approvedAt(hoursLater(9))] },
   ])
-    expect(waits(changes)).toBe(false);
+    expect(isWaiting(changes)).toBe(false);
 });
 
-test('an order is pending again only after a round of approvals, and may be retried for 7 days', () => {
+test('an order is reopened only after a round of approvals, and can be retried for 7 days', () => {
   const states = [
     newOrder(['a.rest']),
     newOrder(['a.rest'], { approvalRound: 1 }),
@@ -109,7 +107,7 @@ test('an order is pending again only after a round of approvals, and may be retr
   ]);
 });
 
-test('only rows of a file have secrets of their own', () => {
+test('only rows of a bulk order have their own secrets', () => {
   const secret = { secretHash: 'f'.repeat(64) };
   const bulk = { bulk: newBulk(1) };
   const orders = [
@@ -120,7 +118,7 @@ test('only rows of a file have secrets of their own', () => {
   expect(orders.map(hasRowSecrets)).toEqual([false, false, true]);
 });
 
-describe('limits', () => {
+describe('the limits of a time', () => {
   test.each<[text: string, expected: ScheduleIssue | string]>([
     ['2026-03-01 09:00', 'past'],
     ['2026-02-28 23:00', 'past'],
@@ -135,15 +133,15 @@ describe('limits', () => {
     ['2026-03-06 24:00', 'unreadable'],
     ['2026-03-06 10:60', 'unreadable'],
     ['06.03.2026 10:00', 'unreadable'],
-  ])('%s', (text, expected) => {
+  ])('are checked for “%s”', (text, expected) => {
     expect(read(text, { timeZone: 'UTC' })).toBe(expected);
   });
 
-  test.each(['authcode', 'mandate'] as const)('%s takes no time', (task) => {
+  test.each(['authcode', 'mandate'] as const)('don’t allow a time for %s', (task) => {
     expect(readSchedule({ text: '2026-03-06 10:00', timeZone: 'UTC' }, task, NOW)).toBe('not_for_task');
   });
 
-  test('without a zone nothing is scheduled', () => {
+  test('don’t allow a time without a time zone', () => {
     expect(readSchedule({ text: '2026-03-06 10:00', timeZone: undefined }, 'renew', NOW)).toBe(
       'time_zone_unknown',
     );

@@ -12,8 +12,8 @@ import { ALICE, gate, HOUR_MS, MINUTE_MS, type Rig, startRig } from './rig.ts';
 import { START } from './sample.ts';
 
 /*
- * A quarter of scheduled orders and two bots on one database, with outages, killed bots, clock changes, changed prices
- * and rules, and people who leave. Each order is sent once, within a minute of its time, or ends with its reason.
+ * A quarter of scheduled orders with two bots on one database, outages, killed bots, clock changes, new prices and rules,
+ * and people who leave. Each order is sent once, within a minute of its time, or ends with a reason.
  */
 
 const ORDERS = Number(process.env['SCHEDULED_ORDERS'] ?? 60);
@@ -35,7 +35,7 @@ let rig: Rig;
 beforeAll(async () => (rig = await startRig()));
 afterAll(() => rig.end());
 
-/** A small linear congruential generator: the same quarter every time. */
+/** A linear congruential generator, for the same quarter every time. */
 function random(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -50,11 +50,11 @@ interface Planned {
   readonly approver: string;
   readonly at: Date;
   /** Local clocks show its time twice. */
-  readonly comesTwice: boolean;
+  readonly occursTwice: boolean;
   readonly order: Order;
 }
 
-/** The world's changes, by day. */
+/** Changes by day: people who leave, a refusing rule and outages. */
 const LEAVES: Readonly<Record<string, number>> = { U0EVE: 40, U0CAROL: 60 };
 const REFUSED_SINCE = 70;
 const OUTAGES = [
@@ -65,20 +65,20 @@ const OUTAGES = [
 
 const dayOf = (at: Date) => (at.getTime() - START.getTime()) / DAY_MS;
 const after = (ms: number) => new Date(START.getTime() + ms);
-const askedAt = (n: number) => after(Math.floor((n * 88 * DAY_MS) / ORDERS));
+const requestTimeOf = (n: number) => after(Math.floor((n * 88 * DAY_MS) / ORDERS));
 const nameOf = (n: number) =>
-  `name-${n}.${n % 3 === 0 && dayOf(askedAt(n)) < REFUSED_SINCE ? 'pizza' : 'rest'}`;
+  `name-${n}.${n % 3 === 0 && dayOf(requestTimeOf(n)) < REFUSED_SINCE ? 'pizza' : 'rest'}`;
 const localText = (at: Date, timeZone: string) => at.toLocaleString('sv-SE', { timeZone }).slice(0, 16);
 
-/** When the bots run again, if they are down at a moment. */
-function upAgain(at: Date): Date {
+/** The time itself, or the end of an outage at that time. */
+function findUptime(at: Date): Date {
   const outage = OUTAGES.find(({ from, hours }) => dayOf(at) >= from && dayOf(at) < from + hours / 24);
   return outage === undefined ? at : after(outage.from * DAY_MS + outage.hours * HOUR_MS);
 }
 
-/** By the contract, from what happened. */
+/** The expected outcome. */
 function expectedOf(planned: Planned, repriced: ReadonlySet<string>, mayBeSent: boolean): string {
-  const now = upAgain(planned.at);
+  const now = findUptime(planned.at);
   const hasLeft = (userId: string) => dayOf(now) >= (LEAVES[userId] ?? Number.POSITIVE_INFINITY);
   if (hasLeft(planned.requester)) return 'FAILED requester_left';
   if (dayOf(now) >= REFUSED_SINCE && planned.name.endsWith('.pizza')) return 'CANCELLED policy_refuses';
@@ -91,7 +91,7 @@ function expectedOf(planned: Planned, repriced: ReadonlySet<string>, mayBeSent: 
   return mayBeSent ? 'UNKNOWN no_answer_known' : 'SUCCEEDED';
 }
 
-/** When a bot is killed: before a commit about a sent order, or after it. */
+/** When a bot is killed: before or after one of an order's commits. */
 const KILLS = [
   { commit: 'claimed', isKept: false },
   { commit: 'claimed', isKept: true },
@@ -108,18 +108,18 @@ function commitOf({ after: order }: OrderCommit): Kill['commit'] | undefined {
   return order.items.some(({ state }) => state === 'SENT') ? 'sending' : 'claimed';
 }
 
-/** A bot with connections, memory and loops of its own. Once killed, it does nothing more. */
+/** A bot with its own connections, memory and loops. Once killed, it does nothing more. */
 function startBot(killAt: (commit: OrderCommit) => Kill | undefined) {
   const database = rig.connect();
-  const kept = createOrderStore(database, BOT_SIGNER);
+  const realStore = createOrderStore(database, BOT_SIGNER);
   const killed = gate();
-  /** Orders with a request that may be sent and has no stored answer. */
+  /** Orders whose request may have been sent and has no stored response. */
   const unanswered = new Set<string>();
   let isKilled = false;
   let disconnected: Promise<void> | undefined;
-  const nothingMore = () => new Promise<never>(() => undefined);
+  const hang = () => new Promise<never>(() => undefined);
   const keep = async (change: OrderCommit) => {
-    const outcome = await kept.commit(change);
+    const outcome = await realStore.commit(change);
     if (outcome.ok && commitOf(change) === 'sending') unanswered.add(change.after.id);
     if (outcome.ok && commitOf(change) === 'answered') unanswered.delete(change.after.id);
     return outcome;
@@ -128,20 +128,20 @@ function startBot(killAt: (commit: OrderCommit) => Kill | undefined) {
     const kill = killAt(change);
     if (kill === undefined) {
       const outcome = await keep(change);
-      return isKilled ? nothingMore() : outcome;
+      return isKilled ? hang() : outcome;
     }
     if (kill.isKept) await keep(change);
     isKilled = true;
     killed.open();
     disconnected = database.close();
-    return nothingMore();
+    return hang();
   };
   const store: OrderStore = new Proxy(
-    { ...kept, commit },
+    { ...realStore, commit },
     {
       get: (members, name, receiver) => {
         const member: unknown = Reflect.get(members, name, receiver);
-        return isKilled && typeof member === 'function' ? nothingMore : member;
+        return isKilled && typeof member === 'function' ? hang : member;
       },
     },
   );
@@ -162,7 +162,7 @@ function startBot(killAt: (commit: OrderCommit) => Kill | undefined) {
     unanswered,
     /**
      * Works until nothing is due, or until it is killed.
-     * @param orderId is tried without a claim, as after a change by this bot
+     * @param orderId an order to advance without a claim, as after a change by this bot
      */
     work: (orderId: string | undefined) => {
       const trial = orderId === undefined ? undefined : process.advance(orderId, 'execution');
@@ -182,7 +182,7 @@ type Bot = ReturnType<typeof startBot>;
 /** Two bots. A killed one is replaced at the next step. */
 function startBots(draw: (below: number) => number) {
   const kills: Kill[] = [];
-  /** Half of the orders see one kill: each delays an order by a lease. */
+  /** Half of the orders have one kill, which delays them by a lease. */
   const planned = new Map(
     Array.from({ length: ORDERS }, (_, n) => [nameOf(n), KILLS[n % (2 * KILLS.length)]] as const),
   );
@@ -205,7 +205,6 @@ function startBots(draw: (below: number) => number) {
     /** Whether a killed bot may have sent an order. */
     mayBeSent: (orderId: string) => all.some((bot) => bot.isKilled() && bot.unanswered.has(orderId)),
     any: () => running()[draw(2)] ?? start(),
-    /** Both work at once. */
     work: async (orderId?: string) => {
       const tried = draw(3) === 0 ? orderId : undefined;
       await Promise.all(running().map((bot) => bot.work(tried)));
@@ -215,7 +214,7 @@ function startBots(draw: (below: number) => number) {
 }
 type Bots = ReturnType<typeof startBots>;
 
-/** Around the next change of clocks or at any time within 20 days. */
+/** A time around the next clock change, or any time within 20 days. */
 function chooseTime(draw: (below: number) => number): { readonly at: Date; readonly timeZone: string } {
   const change = CLOCK_CHANGES.filter(({ at }) => {
     const aheadMs = at.getTime() - rig.now.getTime();
@@ -228,14 +227,14 @@ function chooseTime(draw: (below: number) => number): { readonly at: Date; reado
   return { at, timeZone: ZONES[draw(ZONES.length)] ?? 'UTC' };
 }
 
-async function askFor(n: number, draw: (below: number) => number, bots: Bots): Promise<Planned> {
+async function requestAndApprove(n: number, draw: (below: number) => number, bots: Bots): Promise<Planned> {
   const name = nameOf(n);
   const requester = PEOPLE.filter((id) => !rig.absent.has(id))[draw(3)] ?? '';
   const { at: chosen, timeZone } = chooseTime(draw);
   const text = localText(chosen, timeZone);
   const hourBefore = new Date(chosen.getTime() - HOUR_MS);
   const at = localText(hourBefore, timeZone) === text ? hourBefore : chosen;
-  const comesTwice = localText(new Date(at.getTime() + HOUR_MS), timeZone) === text;
+  const occursTwice = localText(new Date(at.getTime() + HOUR_MS), timeZone) === text;
   rig.prices.set(name, 1_800);
   const outcome = await requestOrder(
     { ...rig.mandates, store: bots.any().store },
@@ -245,17 +244,17 @@ async function askFor(n: number, draw: (below: number) => number, bots: Bots): P
       ...{ deliveryId: `quarter:${n}`, sendAt: { text, timeZone } },
     },
   );
-  if (outcome.kind !== 'accepted') throw new Error(`asking for ${name}: ${outcome.kind}`);
+  if (outcome.kind !== 'accepted') throw new Error(`requesting ${name}: ${outcome.kind}`);
   const approver = APPROVERS.filter((id) => !rig.absent.has(id))[draw(2)] ?? '';
   const { id } = outcome.order;
   const approved = await approveOrder({ ...rig.mandates, store: bots.any().store }, id, approver);
   if (!approved.ok) throw new Error(`approving ${name}: ${approved.refusal.code}`);
   expect(approved.order.sendAfter, `${text} in ${timeZone}`).toEqual(at);
-  return { name, requester, approver, at, comesTwice, order: approved.order };
+  return { name, requester, approver, at, occursTwice, order: approved.order };
 }
 
-/** The state of an order after its time, with its reason. */
-async function storyOf({ order }: Planned): Promise<string> {
+/** The state of an order after its time, with the reason. */
+async function readOutcome({ order }: Planned): Promise<string> {
   const history = await rig.store.loadHistory(order.id, 'system');
   const { state, items } = await rig.read(order.id);
   const last = history.findLast(({ kind }) => kind === 'reopened' || kind === 'stopped');
@@ -265,7 +264,7 @@ async function storyOf({ order }: Planned): Promise<string> {
   return state === 'SUCCEEDED' ? state : `${state} ${reasons ?? summary}`;
 }
 
-test('each scheduled order of a quarter is sent once at its time, or ends with its reason', async () => {
+test('each scheduled order of a quarter is sent once at its time, or ends with a reason', async () => {
   const draw = random(20_260_301);
   const bots = startBots(random(7));
   const planned: Planned[] = [];
@@ -274,14 +273,14 @@ test('each scheduled order of a quarter is sent once at its time, or ends with i
   const afterOutages: string[] = [];
   let twice = 0;
 
-  /** Moves to a moment. Nobody works while the bots are down. */
+  /** Moves the clock. The bots work unless there is an outage. */
   const passTo = async (at: Date, orderId?: string) => {
     rig.pass(Math.max(0, at.getTime() - rig.now.getTime()));
     await rig.moveLeases();
     for (const [userId, day] of Object.entries(LEAVES))
       if (dayOf(rig.now) >= day) rig.absent.set(userId, 'left');
     if (dayOf(rig.now) >= REFUSED_SINCE) rig.setPolicy(1, { decision: 'refuse', names: ['*.pizza'] });
-    if (upAgain(rig.now).getTime() !== rig.now.getTime()) return;
+    if (findUptime(rig.now).getTime() !== rig.now.getTime()) return;
     await bots.work(orderId);
   };
 
@@ -291,16 +290,16 @@ test('each scheduled order of a quarter is sent once at its time, or ends with i
       await passTo(new Date(each.at.getTime() - 1), id);
       expect((await rig.read(id)).state, `${each.name} before its time`).toBe('APPROVED');
     }
-    const due = upAgain(each.at);
+    const due = findUptime(each.at);
     const minuteLater = new Date(due.getTime() + MINUTE_MS);
     await passTo(due, id);
     const isOpen = async () => ['APPROVED', 'EXECUTING'].includes((await rig.read(id)).state);
     while (rig.now < minuteLater && (await isOpen())) await passTo(new Date(rig.now.getTime() + STEP_MS), id);
     const expected = expectedOf(each, repriced, bots.mayBeSent(id));
-    const story = await storyOf(each);
+    const story = await readOutcome(each);
     found.push(story.split(' ')[0] ?? '');
     if (due > each.at) afterOutages.push(story);
-    twice += each.comesTwice ? 1 : 0;
+    twice += each.occursTwice ? 1 : 0;
     expect(story, each.name).toBe(expected);
     const { items } = await rig.read(id);
     const sent = rig.service.timesSent(id);
@@ -313,13 +312,13 @@ test('each scheduled order of a quarter is sent once at its time, or ends with i
   };
 
   for (let n = 0; n < ORDERS; n += 1) {
-    const asked = askedAt(n);
-    for (const each of planned.filter(({ at }) => upAgain(at) <= asked)) {
+    const requestedAt = requestTimeOf(n);
+    for (const each of planned.filter(({ at }) => findUptime(at) <= requestedAt)) {
       await settle(each);
       planned.splice(planned.indexOf(each), 1);
     }
-    await passTo(upAgain(asked));
-    const newest = await askFor(n, draw, bots);
+    await passTo(findUptime(requestedAt));
+    const newest = await requestAndApprove(n, draw, bots);
     planned.push(newest);
     planned.sort((a, b) => a.at.getTime() - b.at.getTime());
     if (draw(10) === 0) {
@@ -333,12 +332,12 @@ test('each scheduled order of a quarter is sent once at its time, or ends with i
 
   expect(new Set(found)).toEqual(new Set(['SUCCEEDED', 'PENDING', 'CANCELLED', 'FAILED', 'UNKNOWN']));
   expect(afterOutages).toEqual(expect.arrayContaining(['PENDING late', 'SUCCEEDED']));
-  expect(new Set(bots.kills), 'every kind of kill').toEqual(new Set(KILLS));
-  expect(twice, 'times that come twice').toBeGreaterThan(0);
+  expect(new Set(bots.kills), 'kinds of kills').toEqual(new Set(KILLS));
+  expect(twice, 'times that occur twice').toBeGreaterThan(0);
   const sent = rig.service.received.map(({ ctid }) => ctid);
-  expect(new Set(sent).size, 'nothing is sent twice').toBe(sent.length);
+  expect(new Set(sent).size, 'distinct requests').toBe(sent.length);
   const [open] = await rig.sql(
     `SELECT count(*)::int AS open FROM orders WHERE state IN ('PENDING', 'APPROVED', 'EXECUTING')`,
   );
-  expect(open, 'nothing is forgotten').toEqual({ open: 0 });
+  expect(open, 'open orders').toEqual({ open: 0 });
 });

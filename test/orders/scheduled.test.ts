@@ -10,7 +10,7 @@ import { undoOrder } from '../../src/orders/undo.ts';
 import { ALICE, acceptedOf, HOUR_MS, MINUTE_MS, type Rig, startRig } from './rig.ts';
 import { ENDPOINTS, hoursLater } from './sample.ts';
 
-/* Orders that are sent at a chosen time, on the real store. */
+/* Scheduled orders, with the real store. */
 
 let rig: Rig;
 let deliveries = 0;
@@ -38,7 +38,7 @@ function request(changes: Partial<OrderRequest> = {}) {
   });
 }
 
-async function scheduled(): Promise<Order> {
+async function requestScheduled(): Promise<Order> {
   const outcome = await request();
   if (outcome.kind !== 'accepted') throw new Error(outcome.kind);
   return outcome.order;
@@ -57,8 +57,8 @@ async function passTo(time: Date): Promise<void> {
 
 const rowsOf = (table: string) => rig.sql(`SELECT * FROM ${table}`);
 
-test('it is approved with its time, waits for it, and is sent then', async () => {
-  const order = await scheduled();
+test('a scheduled order is approved with its time, waits for it and is then sent', async () => {
+  const order = await requestScheduled();
   expect(tryBuildStatement(order, ENDPOINTS)).toMatchObject({
     task: 'renew',
     notBefore: '2026-03-02T09:00:00.000Z',
@@ -66,7 +66,7 @@ test('it is approved with its time, waits for it, and is sent then', async () =>
   expect(order).toMatchObject({ state: 'PENDING', expiresAt: TIME });
   await approve(order);
   expect(await rig.due(order.id)).toMatchObject({ work: TIME });
-  expect(await rig.store.claimDue('execution', rig.now, 1_000, 10), 'nothing looks at it before').toEqual([]);
+  expect(await rig.store.claimDue('execution', rig.now, 1_000, 10), 'due orders before the time').toEqual([]);
   await passTo(new Date(TIME.getTime() - 1));
   expect(rig.service.received).toEqual([]);
   await passTo(TIME);
@@ -74,15 +74,15 @@ test('it is approved with its time, waits for it, and is sent then', async () =>
   expect(rig.service.received).toHaveLength(1);
 });
 
-test('it expires at its time without an approval', async () => {
-  const order = await scheduled();
+test('a scheduled order expires at its time without an approval', async () => {
+  const order = await requestScheduled();
   await passTo(TIME);
   expect((await rig.read(order.id)).state).toBe('EXPIRED');
 });
 
-test('at another price it needs approval again, and is then sent at once', async () => {
+test('a scheduled order needs approval again at another price, and is then sent at once', async () => {
   rig.prices.set('cafe.rest', 1_800);
-  const order = await approve(await scheduled());
+  const order = await approve(await requestScheduled());
   expect(await rowsOf('approvals')).toHaveLength(1);
   rig.prices.set('cafe.rest', 1_900);
   await passTo(TIME);
@@ -102,8 +102,8 @@ test('at another price it needs approval again, and is then sent at once', async
   ]);
 });
 
-test('a second order for the same, and a name that expires before, are refused', async () => {
-  await approve(await scheduled());
+test('a second order for the name, and a name that expires earlier, are refused', async () => {
+  await approve(await requestScheduled());
   expect((await request()).kind).toBe('already_open');
   const context = { ...rig.mandates, findFirstExpiry: async () => hoursLater(23) };
   const outcome = await requestOrder(context, {
@@ -120,13 +120,13 @@ test('a second order for the same, and a name that expires before, are refused',
   expect(outcome).toMatchObject({ refusal: { code: 'send_at_after_expiry', expiresAt: hoursLater(23) } });
 });
 
-describe('with names of two zones, one of them documented', () => {
+describe('names of two zones, one of them documented,', () => {
   const BOTH = [
     ['cafe.rest', 'cafe.pizza'],
     ['cafe.pizza', 'cafe.rest'],
   ] as const;
   type Row = { readonly name: string; readonly period: number };
-  /** A list of names shares a period; each row of a plan has its own. */
+  /** A list of names shares a period; each row of a bulk order has its own. */
   const WAYS = {
     list: (rows: readonly Row[]) => ({
       input: { names: rows.map(({ name }) => name), period: rows[0]?.period },
@@ -144,7 +144,7 @@ describe('with names of two zones, one of them documented', () => {
   );
 
   test.each(CASES)(
-    'a %s of %s is checked by both when it is requested',
+    'in a %s of %s are checked against both zones at the request',
     async (_way, _names, names, build) => {
       const rowsOf = (period: number) => names.map((name) => ({ name, period }));
       const issues = async (changes: Partial<OrderRequest>) => {
@@ -165,7 +165,7 @@ describe('with names of two zones, one of them documented', () => {
   );
 });
 
-test('new nameservers are checked, and can be undone, for 48 hours after they are sent', async () => {
+test('scheduled nameservers are checked, and can be undone, for 48 hours after they are sent', async () => {
   const checkedAt: Date[] = [];
   const bot = rig.startProcess({
     lookUpDelegation: async () => {
@@ -173,7 +173,7 @@ test('new nameservers are checked, and can be undone, for 48 hours after they ar
       return { kind: 'answering' };
     },
   });
-  /** Moves the clock in steps of half an hour, as far as the bot's lookups are due. */
+  /** Moves the clock in steps of half an hour and runs due lookups. */
   const watchUntil = async (time: Date) => {
     while (rig.now < time) {
       await passTo(new Date(Math.min(time.getTime(), rig.now.getTime() + HOUR_MS / 2)));
@@ -212,7 +212,7 @@ test('new nameservers are checked, and can be undone, for 48 hours after they ar
   expect(end.getTime() - last.getTime()).toBeLessThanOrEqual(HOUR_MS);
 });
 
-test('its budget is that of the month in which it is sent', async () => {
+test('a scheduled order uses the budget of the month in which it is sent', async () => {
   rig.prices.set('cafe.rest', 1_800);
   const days: string[] = [];
   const context = {
@@ -229,11 +229,11 @@ test('its budget is that of the month in which it is sent', async () => {
   expect(await rowsOf('budget_reservations')).toMatchObject([{ day: new Date('2026-04-02T00:00:00Z') }]);
 });
 
-describe('after a restart', () => {
+describe('after a restart, a scheduled order', () => {
   const LAST = { database: 'd', server: 's', count: 1, isOriginal: true, activeProcesses: [], version: '1' };
 
   async function startAt(now: Date, last: Partial<HeartbeatRow>): Promise<Order> {
-    const order = await approve(await scheduled());
+    const order = await approve(await requestScheduled());
     rig.pass(now.getTime() - rig.now.getTime());
     const row = { ...LAST, seenAt: hoursLater(1), ...last };
     const heartbeat: Heartbeat = {
@@ -250,24 +250,24 @@ describe('after a restart', () => {
 
   test.each<[what: string, now: Date, last: Partial<HeartbeatRow>, state: Order['state']]>([
     [
-      'an order is sent if its time came while no bot ran for minutes',
+      'is sent if no bot ran for a few minutes around its time',
       hoursLater(24.1),
       { seenAt: hoursLater(23.9) },
       'SUCCEEDED',
     ],
-    ['after a longer time without a bot it needs approval again', hoursLater(24.5), {}, 'PENDING'],
-    ['also if the bot was killed', hoursLater(24.5), { activeProcesses: ['old'] }, 'PENDING'],
-    ['one that a bot may have sent is unknown', hoursLater(24.5), { seenAt: TIME }, 'UNKNOWN'],
-    ['so is one in a copy of the database', hoursLater(24.5), { isOriginal: false }, 'UNKNOWN'],
-    ['unless its time is still to come', hoursLater(23), { isOriginal: false }, 'APPROVED'],
+    ['needs approval again after a longer time without a bot', hoursLater(24.5), {}, 'PENDING'],
+    ['needs approval again if the bot was killed', hoursLater(24.5), { activeProcesses: ['old'] }, 'PENDING'],
+    ['is unknown if a bot may have sent it', hoursLater(24.5), { seenAt: TIME }, 'UNKNOWN'],
+    ['is unknown in a copy of the database', hoursLater(24.5), { isOriginal: false }, 'UNKNOWN'],
+    ['is unchanged in a copy before its time', hoursLater(23), { isOriginal: false }, 'APPROVED'],
   ])('%s', async (_what, now, last, state) => {
     expect((await startAt(now, last)).state).toBe(state);
   });
 });
 
-describe('after a change in the database', () => {
-  test('to an earlier time, nothing is sent', async () => {
-    const order = await approve(await scheduled());
+describe('nothing is sent after a change in the database', () => {
+  test('to an earlier time', async () => {
+    const order = await approve(await requestScheduled());
     await rig.sql(`UPDATE orders SET send_after = $2, due_at = $2 WHERE id = $1`, order.id, hoursLater(1));
     await passTo(hoursLater(1));
     const { state, items } = await rig.read(order.id);
@@ -278,9 +278,9 @@ describe('after a change in the database', () => {
     expect(rig.service.received).toEqual([]);
   });
 
-  test('back to an approval that no longer counts, nothing is sent', async () => {
+  test('back to an approval that no longer counts', async () => {
     rig.prices.set('cafe.rest', 1_800);
-    const order = await approve(await scheduled());
+    const order = await approve(await requestScheduled());
     rig.prices.set('cafe.rest', 1_900);
     await passTo(TIME);
     await rig.sql(
@@ -291,7 +291,7 @@ describe('after a change in the database', () => {
       `INSERT INTO approvals (order_id, user_id, at, agreed_excess) VALUES ($1, 'U0BOB', $2, '[]')`,
       ...[order.id, rig.now],
     );
-    // Without this event the newest one would show that the row is older.
+    // Otherwise, the newest event would show that the row is older.
     await rig.sql(
       `INSERT INTO events (team_id, at, subject_kind, subject_id, kind, actor, data)
         SELECT team_id, $2, subject_kind, subject_id, 'approved', 'U0BOB',

@@ -8,12 +8,11 @@ import {
 } from '../../src/service/errors.ts';
 import type { RequestDescription } from '../../src/service/task.ts';
 
-/** A sent request. */
 export interface Request {
   /** Name of the client's task: `domain.renew`. */
   readonly task: string;
   readonly ctid: string;
-  /** As described, with its secrets. */
+  /** Includes secrets. */
   readonly description: RequestDescription;
 }
 
@@ -24,19 +23,19 @@ export const DONE: Envelope = {
   data: [],
 };
 
-/** A client error, as caused by the service or the network. */
+/** An error of the client, as caused by the service or the network. */
 export function fails(kind: ServiceErrorKind, details: Partial<ServiceErrorDetails> = {}): ServiceError {
   return new ServiceError(kind, `calling the service: ${kind}`, { task: 'domain.renew', ...details });
 }
 
 /**
- * The domain service behind the client's port, with scripted responses. Like the port, it sends nothing after
+ * The domain service behind the client's port, with scripted responses. Like the real client, it sends nothing after
  * the deadline.
  */
 export class ScriptedService {
   /** Sent requests, in order. */
   readonly received: Request[] = [];
-  /** Runs before a request can be sent, such as opening a session; throws if it can't. */
+  /** Runs before a request is sent, like opening a session; throws if that fails. */
   prepare: (request: Request) => Promise<void> = async () => undefined;
   /** The service's response; throws the client's error. */
   answer: (request: Request, signal: AbortSignal | undefined) => Promise<Envelope> = async () => DONE;
@@ -48,7 +47,7 @@ export class ScriptedService {
 
   readonly client: ServiceClient = {
     account: { method: 'password', login: 'alice', context: 4 },
-    run: async () => Promise.reject(new Error('an order is sent as it is described')),
+    run: async () => Promise.reject(new Error('orders use begin()')),
     begin: (task, { description, ...call }) => {
       const request: Request = { task: task.name, ctid: call.ctid ?? '', description };
       return {
@@ -72,11 +71,11 @@ export class ScriptedService {
   };
 }
 
-/** A running request whose signal ends. */
+/** A request that runs until its signal aborts. */
 export function untilAborted(signal: AbortSignal | undefined): Promise<never> {
   return new Promise((_resolve, reject) => {
-    const give = () => reject(fails('unknown_outcome'));
-    if (signal?.aborted === true) give();
-    signal?.addEventListener('abort', give, { once: true });
+    const fail = () => reject(fails('unknown_outcome'));
+    if (signal?.aborted === true) fail();
+    signal?.addEventListener('abort', fail, { once: true });
   });
 }

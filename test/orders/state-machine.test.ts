@@ -21,11 +21,10 @@ import { STATES } from '../../src/slack/orders/order.view.ts';
 import { refusalText } from '../../src/slack/orders/refusal.view.ts';
 import { ENOUGH, hoursLater, newBulk, newOrder, RESUMED, START, saidOf } from './sample.ts';
 
-/** Applies events that must apply. */
 function apply(order: Order, ...events: readonly OrderEvent[]): Order {
   return events.reduce((before, event) => {
     const result = transition(before, event, START);
-    if (!result.ok) throw new Error(`${event.type} does not apply: ${result.refusal.code}`);
+    if (!result.ok) throw new Error(`${event.type} was refused: ${result.refusal.code}`);
     return result.order;
   }, order);
 }
@@ -35,7 +34,7 @@ const sending = (n = 1, workerId = 'worker-1') => ({ type: 'sending', workerId, 
 const answered = (outcome: 'SUCCEEDED' | 'FAILED' | 'UNKNOWN', n = 1) =>
   ({ type: 'answered', n, outcome, result: { summary: { code: 'refused' } } }) as const;
 const givenUp = (workerId: string, n = 1) => ({ ...answered('FAILED', n), abandonedBy: workerId }) as const;
-const heldBack = (workerId: string, n = 1) =>
+const rescheduled = (workerId: string, n = 1) =>
   ({ type: 'retry_scheduled', workerId, n, notBefore: hoursLater(1), retryReason: 'busy' }) as const;
 const approved = (by: string, ...validApprovers: string[]) =>
   ({ type: 'approved', by, ...ENOUGH, validApprovers }) as const;
@@ -54,7 +53,7 @@ const settled = (outcome: 'SUCCEEDED' | 'FAILED') =>
   ({ type: 'resolved', by: 'U0BOB', outcome, reason: 'seen at the service' }) as const;
 const released = { type: 'released' } as const;
 
-/** An order in every state, by the shortest path; `EXECUTING` before and after its request is sent. */
+/** An order in each state; `EXECUTING` before its request is sent, `SENT` after it. */
 const IN_STATE: Readonly<Record<OrderState | 'SENT', Order>> = (() => {
   const pending = newOrder(['cafe.rest'], { escalateAt: hoursLater(24) });
   const executing = apply(pending, approved('U0BOB', 'U0BOB'), claimed);
@@ -77,8 +76,8 @@ const IN_STATE: Readonly<Record<OrderState | 'SENT', Order>> = (() => {
 })();
 const SITUATIONS = [...ORDER_STATES, 'SENT'] as const;
 
-describe('which event applies in which state', () => {
-  /** The resulting states; unlisted events must change nothing. */
+describe('the state machine', () => {
+  /** The resulting states; in unlisted states the event must be refused. */
   const table: readonly (readonly [
     name: string,
     event: OrderEvent,
@@ -87,13 +86,13 @@ describe('which event applies in which state', () => {
     at?: Date,
   ])[] = [
     [
-      'confirmed, to wait for approval',
+      'confirmed with approval needed',
       { type: 'confirmed', needsApproval: true, expiresAt: hoursLater(72), remindAt: hoursLater(4) },
       'U0ALICE',
       { DRAFT: 'PENDING' },
     ],
     [
-      'confirmed, without approval',
+      'confirmed without approval',
       { type: 'confirmed', needsApproval: false, expiresAt: hoursLater(72), remindAt: hoursLater(4) },
       'U0ALICE',
       { DRAFT: 'APPROVED' },
@@ -141,41 +140,41 @@ describe('which event applies in which state', () => {
       { PENDING: 'APPROVED' },
       new Date(hoursLater(72).getTime() - 1),
     ],
-    ['approved at the moment it runs out', approved('U0CAROL', 'U0CAROL'), 'U0CAROL', {}, hoursLater(72)],
-    ['approved, which doesn’t count', approved('U0CAROL'), 'U0CAROL', { PENDING: 'PENDING' }],
+    ['approved at its expiry', approved('U0CAROL', 'U0CAROL'), 'U0CAROL', {}, hoursLater(72)],
+    ['approved by a person who doesn’t count', approved('U0CAROL'), 'U0CAROL', { PENDING: 'PENDING' }],
     [
-      'approved by one admin (break glass)',
+      'approved with break glass',
       emergencyApproved('U0ADA'),
       'U0ADA',
       { PENDING: 'APPROVED' },
       new Date(hoursLater(72).getTime() - 1),
     ],
-    ['approved alone at the moment it runs out', emergencyApproved('U0ADA'), 'U0ADA', {}, hoursLater(72)],
-    ['approved alone by the requester', emergencyApproved('U0ALICE'), 'U0ALICE', {}],
-    ['signed off where nobody approved alone', { type: 'signed_off', by: 'U0EVE' }, 'U0EVE', {}],
+    ['approved with break glass at its expiry', emergencyApproved('U0ADA'), 'U0ADA', {}, hoursLater(72)],
+    ['approved with break glass by the requester', emergencyApproved('U0ALICE'), 'U0ALICE', {}],
+    ['signed off without break glass', { type: 'signed_off', by: 'U0EVE' }, 'U0EVE', {}],
     ['denied', { type: 'denied', by: 'U0BOB', reason: 'too dear' }, 'U0BOB', { PENDING: 'DENIED' }],
     ['cancelled', { type: 'cancelled', by: 'U0ALICE' }, 'U0ALICE', { PENDING: 'CANCELLED' }],
-    ['ran out, a moment early', { type: 'expired' }, 'system', {}, new Date(hoursLater(72).getTime() - 1)],
-    ['ran out, at its moment', { type: 'expired' }, 'system', { PENDING: 'EXPIRED' }, hoursLater(72)],
-    ['nudged, a moment early', { type: 'reminded' }, 'system', {}, new Date(hoursLater(4).getTime() - 1)],
-    ['nudged, at its moment', { type: 'reminded' }, 'system', { PENDING: 'PENDING' }, hoursLater(4)],
+    ['expired a moment early', { type: 'expired' }, 'system', {}, new Date(hoursLater(72).getTime() - 1)],
+    ['expired on time', { type: 'expired' }, 'system', { PENDING: 'EXPIRED' }, hoursLater(72)],
+    ['reminded a moment early', { type: 'reminded' }, 'system', {}, new Date(hoursLater(4).getTime() - 1)],
+    ['reminded on time', { type: 'reminded' }, 'system', { PENDING: 'PENDING' }, hoursLater(4)],
     ['claimed', { ...claimed, workerId: 'worker-2' }, 'system', { APPROVED: 'EXECUTING' }],
-    ['sending', sending(), 'system', { EXECUTING: 'EXECUTING' }],
-    ['sending again', { ...sending(), retryReason: 'session_ended' }, 'system', { SENT: 'EXECUTING' }],
+    ['sent', sending(), 'system', { EXECUTING: 'EXECUTING' }],
+    ['sent again', { ...sending(), retryReason: 'session_ended' }, 'system', { SENT: 'EXECUTING' }],
     [
-      'sending again, by another worker',
+      'sent again by another worker',
       { ...sending(1, 'worker-2'), retryReason: 'session_ended' },
       'system',
       {},
     ],
-    ['sending, by another worker', sending(1, 'worker-2'), 'system', {}],
-    ['sending, of an item that is not there', sending(2), 'system', {}],
-    ['held back', heldBack('worker-1'), 'system', { EXECUTING: 'EXECUTING', SENT: 'EXECUTING' }],
-    ['held back, by another worker', heldBack('worker-2'), 'system', {}],
+    ['sent by another worker', sending(1, 'worker-2'), 'system', {}],
+    ['sent with a missing item', sending(2), 'system', {}],
+    ['rescheduled', rescheduled('worker-1'), 'system', { EXECUTING: 'EXECUTING', SENT: 'EXECUTING' }],
+    ['rescheduled by another worker', rescheduled('worker-2'), 'system', {}],
     ['answered as done', answered('SUCCEEDED'), 'system', { SENT: 'SUCCEEDED', UNKNOWN: 'SUCCEEDED' }],
     ['answered as refused', answered('FAILED'), 'system', { SENT: 'FAILED', UNKNOWN: 'FAILED' }],
-    ['answered by nothing readable', answered('UNKNOWN'), 'system', { SENT: 'UNKNOWN' }],
-    ['answered, for an item that is not there', answered('SUCCEEDED', 2), 'system', {}],
+    ['answered unreadably', answered('UNKNOWN'), 'system', { SENT: 'UNKNOWN' }],
+    ['answered with a missing item', answered('SUCCEEDED', 2), 'system', {}],
     ['given up before sending', givenUp('worker-1'), 'system', { EXECUTING: 'FAILED', SENT: 'FAILED' }],
     ['given up by another worker', givenUp('worker-2'), 'system', {}],
     ['given up as done', { ...givenUp('worker-1'), outcome: 'SUCCEEDED' }, 'system', {}],
@@ -183,7 +182,7 @@ describe('which event applies in which state', () => {
       'stopped',
       { type: 'stopped', summary: { code: 'account_gone' } },
       'system',
-      // A sent item doesn't wait.
+      // Sent items aren't stopped.
       { PENDING: 'FAILED', APPROVED: 'FAILED', EXECUTING: 'FAILED' },
     ],
     [
@@ -193,7 +192,7 @@ describe('which event applies in which state', () => {
       { APPROVED: 'UNKNOWN', EXECUTING: 'UNKNOWN', SENT: 'UNKNOWN' },
     ],
     [
-      'doubted, for a request that the row does not know',
+      'invalidated with a lost request',
       {
         type: 'invalidated',
         summary: { code: 'database_restored' },
@@ -229,12 +228,12 @@ describe('which event applies in which state', () => {
     ],
     ['released', released, 'system', { EXECUTING: 'APPROVED', SENT: 'UNKNOWN' }],
     ['settled as done', settled('SUCCEEDED'), 'U0BOB', { UNKNOWN: 'SUCCEEDED' }],
-    ['settled as not done', settled('FAILED'), 'U0BOB', { UNKNOWN: 'FAILED' }],
-    ['settled, for another item', { ...settled('FAILED'), n: 2 }, 'U0BOB', {}],
+    ['settled as failed', settled('FAILED'), 'U0BOB', { UNKNOWN: 'FAILED' }],
+    ['settled with another item', { ...settled('FAILED'), n: 2 }, 'U0BOB', {}],
   ];
 
   for (const [name, event, actor, becomes, at = START] of table) {
-    it(name, () => {
+    it(`accepts “${name}” only in the right states`, () => {
       for (const situation of SITUATIONS) {
         const order = IN_STATE[situation];
         const result = transition(order, event, at);
@@ -247,14 +246,14 @@ describe('which event applies in which state', () => {
     });
   }
 
-  it('a refusal has the order’s state', () => {
+  it('names the order’s state in a refusal', () => {
     for (const state of ['DENIED', 'EXPIRED', 'CANCELLED', 'SUCCEEDED', 'EXECUTING'] as const) {
       const result = transition(IN_STATE[state], approved('U0BOB', 'U0BOB'), START);
       expect(result.ok ? undefined : refusalText(result.refusal)).toContain(STATES[state].words);
     }
   });
 
-  it('a reminder is given once', () => {
+  it('accepts a reminder once', () => {
     const nudged = transition(IN_STATE.PENDING, { type: 'reminded' }, hoursLater(4));
     if (!nudged.ok) throw new Error(refusalText(nudged.refusal));
     expect(transition(nudged.order, { type: 'reminded' }, hoursLater(5)).ok).toBe(false);
@@ -269,7 +268,7 @@ describe('which event applies in which state', () => {
 describe('approvals', () => {
   const needsTwo = newOrder(['cafe.rest'], { approvalsRequired: 2 });
 
-  it('send the order when the needed number of valid ones is reached', () => {
+  it('send the order once enough of them are valid', () => {
     const one = apply(needsTwo, approved('U0BOB', 'U0BOB'));
     expect(one).toMatchObject({ state: 'PENDING', approvals: [{ userId: 'U0BOB', at: START }] });
     const two = apply(one, approved('U0CAROL', 'U0BOB', 'U0CAROL'));
@@ -282,28 +281,27 @@ describe('approvals', () => {
     expect(again.ok ? undefined : refusalText(again.refusal)).toMatch(/already/);
   });
 
-  it('of people who are no longer approvers don’t count', () => {
+  it('by people who are no longer approvers don’t count', () => {
     const two = apply(needsTwo, approved('U0BOB', 'U0BOB'), approved('U0CAROL', 'U0CAROL'));
     expect(two.state).toBe('PENDING');
     expect(apply(two, approved('U0ADA', 'U0ADA', 'U0CAROL')).state).toBe('APPROVED');
   });
 });
 
-/** The log entry of an event that must apply. */
 function logOf(order: Order, event: OrderEvent) {
   const result = transition(order, event, START);
-  if (!result.ok) throw new Error(`${event.type} does not apply: ${result.refusal.code}`);
+  if (!result.ok) throw new Error(`${event.type} was refused: ${result.refusal.code}`);
   return result.log[0];
 }
 
-/** More than the month's budget of all names. */
+/** Exceeds the monthly budget of all names. */
 const excess = [{ tag: null, period: '2026-03', currency: 'EUR', leftMinor: 0, orderMinor: 5 }];
 
 describe('the log of an approval', () => {
   const needsTwo = newOrder(['cafe.rest'], { approvalsRequired: 2 });
   const one = apply(needsTwo, approved('U0BOB', 'U0BOB'));
 
-  it('counts the approvals, and has nothing else to say', () => {
+  it('counts the approvals, and has no unneeded fields', () => {
     const entry = logOf(one, { ...approved('U0CAROL', 'U0BOB', 'U0CAROL'), unreadableGroups: ['S0LEGAL'] });
     expect(entry).toMatchObject({ validCount: 2, lapsed: [], required: 2 });
     for (const field of ['unreadableGroups', 'overBudget', 'isImpactUnknown', 'waiting', 'price'])
@@ -319,7 +317,7 @@ describe('the log of an approval', () => {
     expect(logOf(one, { ...event, budget })).toMatchObject({ validCount: 1, lapsed: [], overBudget: excess });
   });
 
-  it('of an exceeded budget needs an admin who agrees', () => {
+  it('of an order over a budget needs an admin’s consent', () => {
     const by = (admins: string[]) => ({
       ...approved('U0CAROL', 'U0BOB', 'U0CAROL'),
       budget: { exceeded: excess, admins },
@@ -329,11 +327,11 @@ describe('the log of an approval', () => {
   });
 });
 
-describe('what is recorded', () => {
+describe('the record', () => {
   const sent = apply(newOrder(['a.rest', 'b.rest'], { state: 'APPROVED' }), claimed, sending(1));
   const summary = { code: 'stopped' } as const;
 
-  it('of a stop is the person, and the earlier order that has done it', () => {
+  it('of a stop names the person and the earlier order that has done it', () => {
     const stop = { type: 'stopped', summary, by: 'U0BOB', doneByOrderId: 'o1' } as const;
     expect(logOf(sent, stop)).toMatchObject({ actor: 'U0BOB', doneByOrderId: 'o1', names: ['b.rest'] });
     const [first, second] = apply(sent, stop).items;
@@ -345,13 +343,13 @@ describe('what is recorded', () => {
     expect(apply(sent, bare).items.map(({ result }) => result)).toEqual([undefined, { summary }]);
   });
 
-  it('of a settlement is what proves it', () => {
+  it('of a settlement has its evidence', () => {
     const seen = { code: 'registered' } as const;
     expect(logOf(IN_STATE.UNKNOWN, { ...settled('SUCCEEDED'), seen })).toMatchObject({ seen });
     expect(logOf(IN_STATE.UNKNOWN, settled('SUCCEEDED'))).not.toHaveProperty('seen');
   });
 
-  it('of a second answer is one that differs from the first', () => {
+  it('of a second response is only added if it differs from the first', () => {
     const answer = (outcome: 'FAILED' | 'UNKNOWN', result: Omit<ItemResult, 'summary'>) => ({
       ...answered(outcome),
       result: { summary: { code: 'refused' as const }, ...result },
@@ -367,9 +365,9 @@ describe('what is recorded', () => {
     ['provably wasn’t carried out', undefined, undefined, 'FAILED'],
     ['may have been carried out', undefined, { code: 'sent_again' } as const, 'UNKNOWN'],
     ['may have been carried out before', { code: 'sent_again' } as const, undefined, 'UNKNOWN'],
-  ])('of a stopped request that %s', (_, before, doubt, state) => {
+  ])('of a stopped request that %s has that outcome', (_, before, doubt, state) => {
     const held = (seen: typeof doubt) => ({
-      ...heldBack('worker-1'),
+      ...rescheduled('worker-1'),
       notBefore: START,
       ...(seen && { doubt: seen }),
     });
@@ -378,7 +376,7 @@ describe('what is recorded', () => {
     expect(order.items[0]?.state).toBe(state);
   });
 
-  it('of a renewed approval is its new time', () => {
+  it('of a renewed approval has its new time', () => {
     const three = newOrder(['cafe.rest'], { approvalsRequired: 3 });
     const both = apply(three, approved('U0BOB', 'U0BOB'), approved('U0CAROL', 'U0BOB', 'U0CAROL'));
     const again = { ...approved('U0BOB', 'U0BOB', 'U0CAROL'), isRenewed: true };
@@ -389,7 +387,7 @@ describe('what is recorded', () => {
     ]);
   });
 
-  it('of new nameservers is each change', () => {
+  it('of new nameservers has each change', () => {
     const seen = (delegation: 'answering' | 'not_answering') =>
       ({ type: 'delegation_seen', n: 1, delegation, hosts: [], hours: 1 }) as const;
     const known = apply(IN_STATE.SUCCEEDED, seen('answering'));
@@ -404,7 +402,7 @@ describe('an approval by the same person again', () => {
   const later = (order: Order, more: Partial<OrderEvent & { type: 'approved' }>) =>
     transition(order, { ...approved('U0BOB', 'U0BOB'), ...more }, hoursLater(1));
 
-  it('counts if an admin agrees to a new excess, at the time of the first one', () => {
+  it('counts, with its first time, if an admin agrees to a new excess', () => {
     const budget = { exceeded: excess, admins: ['U0BOB'] };
     const agreed = later(one, { budget, agreedExcess: excess });
     if (!agreed.ok) throw new Error(agreed.refusal.code);
@@ -417,14 +415,14 @@ describe('an approval by the same person again', () => {
     });
     expect(
       later(one, { budget: { exceeded: excess, admins: ['U0ADA'] } }),
-      'another admin agrees',
+      'with another admin’s consent',
     ).toMatchObject({
       refusal: { code: 'already_approved' },
     });
   });
 });
 
-it('the log of a sent request names its mandate, and what it uses of it', () => {
+it('the log of a sent request has its mandate and the amount', () => {
   const amount = { currency: 'EUR', minor: 2_000 };
   const event = { ...sending(), amount } as const;
   const mandated: Order = { ...IN_STATE.EXECUTING, mandate: { id: 'm1' } };
@@ -433,15 +431,15 @@ it('the log of a sent request names its mandate, and what it uses of it', () => 
   expect(logOf(IN_STATE.EXECUTING, sending())).not.toHaveProperty('amount');
 });
 
-it('a request that the service was too busy for isn’t sent again after a stop', () => {
+it('a request refused by a busy service isn’t sent again after a stop', () => {
   const two = newOrder(['a.rest', 'b.rest']);
   const stop = { type: 'stopped', summary: { code: 'stopped' }, by: 'U0ALICE' } as const;
   const stopped = apply(two, approved('U0BOB', 'U0BOB'), claimed, sending(), stop);
-  expect(apply(stopped, heldBack('worker-1')).items).toMatchObject([
+  expect(apply(stopped, rescheduled('worker-1')).items).toMatchObject([
     { state: 'FAILED' },
     { state: 'FAILED' },
   ]);
-  const inDoubt = { ...heldBack('worker-1'), doubt: { code: 'refused' } } as const;
+  const inDoubt = { ...rescheduled('worker-1'), doubt: { code: 'refused' } } as const;
   expect(apply(stopped, inDoubt).items).toMatchObject([{ state: 'UNKNOWN' }, { state: 'FAILED' }]);
 });
 
@@ -459,7 +457,7 @@ describe('a paused order', () => {
   const paused = apply(bulk, pausing);
   const resumed = { ...RESUMED, by: 'U0ALICE' };
 
-  it('was paused by its worker, or before it had one, while nothing was being sent', () => {
+  it('can be paused only by its worker or without one, while nothing is being sent', () => {
     const executing = apply(bulk, claimed);
     expect(paused).toMatchObject({ state: 'APPROVED', bulk: { pause: reason }, expiresAt: hoursLater(24) });
     expect(apply(executing, { ...pausing, workerId: 'worker-1' }).claim).toBeUndefined();
@@ -474,7 +472,7 @@ describe('a paused order', () => {
     for (const [order, event] of refused) expect(transition(order, event, START).ok).toBe(false);
   });
 
-  it('is resumed within its budgets, or by an admin who agrees; only approvers add an approval', () => {
+  it('can be resumed only within its budgets or with an admin’s consent', () => {
     const within = (admins: string[], exceeded: readonly (typeof excess)[number][] = excess) => ({
       ...resumed,
       budget: { exceeded, admins },
@@ -487,12 +485,12 @@ describe('a paused order', () => {
   });
 });
 
-describe('an answer after the end of an item', () => {
+describe('a late response to an ended item', () => {
   const order = newOrder(['cafe.rest'], { state: 'FAILED', closedAt: START });
   const summary = { code: 'stopped' } as const;
   const byBob = { summary, resolvedBy: 'U0BOB' };
   it.each<[what: string, Partial<OrderItem>, 'SUCCEEDED' | 'FAILED' | 'UNKNOWN', ItemResult | undefined]>([
-    ['is kept', { sentAt: START, result: { summary } }, 'SUCCEEDED', { summary, lateOutcome: 'SUCCEEDED' }],
+    ['is saved', { sentAt: START, result: { summary } }, 'SUCCEEDED', { summary, lateOutcome: 'SUCCEEDED' }],
     [
       'may be unknown',
       { sentAt: START, result: { summary } },
@@ -500,12 +498,12 @@ describe('an answer after the end of an item', () => {
       { summary, lateOutcome: 'UNKNOWN' },
     ],
     [
-      'is kept after a settlement',
+      'is saved after a settlement',
       { sentAt: START, result: byBob },
       'FAILED',
       { ...byBob, lateOutcome: 'FAILED' },
     ],
-    ['is no news if both are unknown', { sentAt: START, result: byBob }, 'UNKNOWN', undefined],
+    ['is refused if both are unknown', { sentAt: START, result: byBob }, 'UNKNOWN', undefined],
     [
       'may belong to a lost request',
       { result: { summary } },
@@ -531,13 +529,13 @@ describe('an answer after the end of an item', () => {
       undefined,
     ],
     [
-      'isn’t unknown twice',
+      'is refused if it is unknown again',
       { sentAt: START, result: { summary, lateOutcome: 'UNKNOWN' } },
       'UNKNOWN',
       undefined,
     ],
     [
-      'may clear up a doubt',
+      'may resolve a doubt',
       { sentAt: START, result: { summary, lateOutcome: 'UNKNOWN' } },
       'FAILED',
       { summary, lateOutcome: 'FAILED' },
@@ -568,7 +566,7 @@ describe('a mandate in force', () => {
   });
   const isApplied = (order: Order, event: OrderEvent) => transition(order, event, START).ok;
 
-  it('is about to end once, from its reminder on', () => {
+  it('is reported as ending once, from its reminder on', () => {
     const ending = { type: 'mandate_ending' } as const;
     expect(apply(mandate, ending).remindAt).toBeUndefined();
     expect(logOf(mandate, ending)).toMatchObject({ until: hoursLater(9) });
@@ -598,7 +596,7 @@ describe('a mandate in force', () => {
     expect(isApplied({ ...mandate, task: 'renew' as const }, ended)).toBe(false);
   });
 
-  it('ends when its rows differ from the log; another ended order doesn’t change', () => {
+  it('ends when its rows differ from the log, unlike other ended orders', () => {
     const differs = {
       type: 'contradicted',
       difference: 'ended',
@@ -614,14 +612,14 @@ describe('a mandate in force', () => {
   });
 });
 
-describe('what records show', () => {
+describe('a hint from public records', () => {
   const unknown = IN_STATE.UNKNOWN;
   const hint: Hint = { source: 'rdap', seen: { code: 'not_registered' }, seenAt: START.toISOString() };
   const other = { ...hint, source: 'dns' };
   const hinted = (given: Hint) => ({ type: 'hinted', n: 1, hint: given }) as const;
   const isNew = (order: Order, event: OrderEvent) => transition(order, event, START).ok;
 
-  it('of an unknown outcome is recorded once', () => {
+  it('about an unknown outcome is recorded once', () => {
     const known = apply(unknown, hinted(hint));
     expect([isNew(known, hinted(hint)), isNew(known, hinted(other))]).toEqual([false, true]);
     expect(isNew(known, hinted({ ...hint, seen: { code: 'statuses_seen', statuses: [] } }))).toBe(true);
@@ -650,7 +648,7 @@ describe('an emergency approval', () => {
     expect(isReviewOpen(needsTwo)).toBe(false);
   });
 
-  it('isn’t given by a requester, nor by an earlier one', () => {
+  it('can’t be given by the requester or an earlier one', () => {
     expect(refusalOf(needsTwo, emergencyApproved('U0ALICE'))).toBe('emergency_on_own_order');
     expect(refusalOf(needsTwo, emergencyApproved('U0FIRST'))).toBe('emergency_on_own_order');
   });
@@ -703,32 +701,32 @@ describe('the items of an order', () => {
 
   const three = newOrder(['a.rest', 'b.rest', 'c.rest'], { state: 'APPROVED' });
 
-  it('that were sent when the worker fell silent are unknown; the others continue in another claim', () => {
+  it('that were sent are unknown when the claim is released, and the others can continue', () => {
     const order = apply(three, claimed, sending(1), sending(2), answered('SUCCEEDED', 2), released);
     expect(order.items.map(({ state }) => state)).toEqual(['UNKNOWN', 'SUCCEEDED', 'WAITING']);
     expect(saidOf(order.items[0])).toMatch(/may have reached the service/);
     expect(order).toMatchObject({ state: 'APPROVED', claim: undefined, closedAt: undefined });
   });
 
-  it('that wait fail when the order is stopped, and sent ones still get their response', () => {
+  it('that wait fail when the order is stopped, but sent ones still get their response', () => {
     const stopped = apply(three, claimed, sending(1), { type: 'stopped', summary: { code: 'account_gone' } });
     expect(stopped.state).toBe('EXECUTING');
     expect(stopped.items.map(({ state }) => state)).toEqual(['SENT', 'FAILED', 'FAILED']);
-    expect(apply(stopped, answered('SUCCEEDED', 1)).state, 'two of three failed').toBe('FAILED');
+    expect(apply(stopped, answered('SUCCEEDED', 1)).state, 'state with two of three failed').toBe('FAILED');
   });
 
-  it('that aren’t settled are all unknown when the database can’t be trusted', () => {
+  it('that haven’t ended are all unknown when the database can’t be trusted', () => {
     const doubted = apply(three, claimed, sending(1), sending(2), answered('FAILED', 2), {
       type: 'invalidated',
       summary: { code: 'database_restored' },
     });
     expect(doubted.items.map(({ state }) => state)).toEqual(['UNKNOWN', 'FAILED', 'UNKNOWN']);
     expect(doubted).toMatchObject({ state: 'UNKNOWN', claim: undefined, closedAt: undefined });
-    expect(transition(doubted, sending(3), START).ok, 'sent all the same').toBe(false);
-    expect(apply(doubted, answered('SUCCEEDED', 1)).items[0]?.state, 'a late answer').toBe('SUCCEEDED');
+    expect(transition(doubted, sending(3), START).ok, 'a later send').toBe(false);
+    expect(apply(doubted, answered('SUCCEEDED', 1)).items[0]?.state, 'late response').toBe('SUCCEEDED');
   });
 
-  it('are settled together or one by one, and the order when none is unknown any more', () => {
+  it('are settled together or one by one, and the order once none is unknown', () => {
     const unknown = apply(three, claimed, sending(1), sending(2), sending(3), released);
     expect(unknown.state).toBe('UNKNOWN');
     const one = apply(unknown, { ...settled('SUCCEEDED'), n: 2 });
@@ -750,23 +748,23 @@ describe('the items of an order', () => {
     expect(late.state).toBe('EXECUTING');
   });
 
-  it('isn’t sent again if it was stopped while its session ended', () => {
+  it('aren’t sent again if they were stopped while the session ended', () => {
     const two = apply(newOrder(['cafe.rest', 'tea.rest']), approved('U0BOB', 'U0BOB'), claimed, sending(1));
     const stopped = apply(two, { type: 'stopped', by: 'U0ALICE', summary: { code: 'account_gone' } });
-    expect(stopped.items[0]?.state, 'its request is out').toBe('SENT');
+    expect(stopped.items[0]?.state, 'while its request is running').toBe('SENT');
     const again = transition(stopped, { ...sending(1), retryReason: 'session_ended' }, START);
     expect(again.ok).toBe(false);
   });
 
-  it('are sent again only after proof, and every try is counted', () => {
+  it('are sent again only with proof, and each attempt is counted', () => {
     const sent = apply(three, claimed, sending(1));
     expect(transition(sent, sending(1), START).ok, 'a second send').toBe(false);
     const again = apply(sent, { ...sending(1), retryReason: 'session_ended' });
     expect(again.items[0]).toMatchObject({ state: 'SENT', attempts: 2 });
     const stopped = apply(sent, { type: 'stopped', summary: { code: 'account_gone' } });
     const second = { ...sending(1), retryReason: 'session_ended' } as const;
-    expect(transition(stopped, second, START).ok, 'a second send of what was stopped').toBe(false);
-    const held = apply(sent, heldBack('worker-1', 1));
+    expect(transition(stopped, second, START).ok, 'a second send after the stop').toBe(false);
+    const held = apply(sent, rescheduled('worker-1', 1));
     expect(held.items[0]).toMatchObject({
       state: 'WAITING',
       sentAt: undefined,
@@ -774,9 +772,7 @@ describe('the items of an order', () => {
       attempts: 1,
     });
     expect(apply(held, sending(1)).items[0]).toMatchObject({ state: 'SENT', attempts: 2 });
-    expect(apply(three, claimed, heldBack('worker-1', 2)).items[1]?.attempts, 'failed before it left').toBe(
-      1,
-    );
+    expect(apply(three, claimed, rescheduled('worker-1', 2)).items[1]?.attempts, 'failed unsent').toBe(1);
   });
 });
 

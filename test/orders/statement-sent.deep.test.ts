@@ -21,7 +21,7 @@ import {
 import fc, { runs } from '../support/properties.ts';
 import { ALICE, type Rig, startRig } from './rig.ts';
 
-/* The statement is what is sent: every task with every field, over both interfaces, byte by byte at a socket. */
+/* What is stated is sent: every task with every field, over both interfaces, byte by byte at a socket. */
 
 const HASH = '1b4e28ba-2fa1-11d2-883f-0016d3cca427';
 const REPLY_TO = 'https://reply.example/?to=a b';
@@ -68,8 +68,8 @@ const url = fc
 const country = fc.constantFrom('DE', 'fr');
 const phone = fc.constantFrom('+49-30-5550100', '+1 (415) 555.0100');
 const delegation = fc.record({ name, ownerc: contact, adminc: contact, techc: contact, nameServers: hosts });
-/** Every field may be left out, which allows the other interface for the rest. */
-const some = <T>(fields: { readonly [K in keyof T]: fc.Arbitrary<T[K]> }) =>
+/** Every field is optional, so that the rest may use the other interface. */
+const optional = <T>(fields: { readonly [K in keyof T]: fc.Arbitrary<T[K]> }) =>
   fc.record(fields, { requiredKeys: [] });
 
 const OVER_XML = fc.record({ interface: fc.constant('xml') });
@@ -105,7 +105,7 @@ const INPUTS: Readonly<Record<SendableTaskName, fc.Arbitrary<object>>> = {
           type: fc.constant('domain'),
           mode: fc.constantFrom('frame', 'single'),
         }),
-        some({ title: text, backup: url }),
+        optional({ title: text, backup: url }),
       )
       .map(([needed, more]) => ({ ...needed, ...more })),
     fc.record({
@@ -118,7 +118,7 @@ const INPUTS: Readonly<Record<SendableTaskName, fc.Arbitrary<object>>> = {
   'ssl-contact': fc
     .tuple(
       fc.record({ id: contact, organization: text }),
-      some({
+      optional({
         title: text,
         address: fc.array(text, { minLength: 1, maxLength: 3 }),
         pcode: small.map(String),
@@ -129,20 +129,20 @@ const INPUTS: Readonly<Record<SendableTaskName, fc.Arbitrary<object>>> = {
         fax: text,
         email: mail,
       }),
-      fc.oneof(some({ interface: fc.constant('json'), fname: text, lname: text }), OVER_XML),
+      fc.oneof(optional({ interface: fc.constant('json'), fname: text, lname: text }), OVER_XML),
     )
     .map((parts) => Object.assign({}, ...parts)),
   user: fc
     .tuple(
       fc.record({ user: label, context: small, defaultEmail: mail }),
-      some({ language: fc.constantFrom('en', 'DE'), status: small, substatus: small }),
+      optional({ language: fc.constantFrom('en', 'DE'), status: small, substatus: small }),
       fc.oneof(
-        some({
+        optional({
           interface: fc.constant('json'),
-          parent: superior(some({ defaultEmail: mail, status: small, substatus: small })),
+          parent: superior(optional({ defaultEmail: mail, status: small, substatus: small })),
         }),
         fc
-          .tuple(OVER_XML, some({ user_mail_key: label, parent: superior(fc.constant({})) }))
+          .tuple(OVER_XML, optional({ user_mail_key: label, parent: superior(fc.constant({})) }))
           .map((parts) => Object.assign({}, ...parts)),
       ),
     )
@@ -152,15 +152,15 @@ const INPUTS: Readonly<Record<SendableTaskName, fc.Arbitrary<object>>> = {
 const NEEDS_SECRET: ReadonlySet<OrderTaskName> = new Set(['transfer']);
 const TAKES_SECRET: ReadonlySet<OrderTaskName> = new Set(['transfer', 'user']);
 
-/** A value as sent, with the order's secret. */
-function opened(value: StatementValue, secret: string): StatementValue {
+/** A stated value with the order's secret, as it is sent. */
+function reveal(value: StatementValue, secret: string): StatementValue {
   if (typeof value !== 'object') return value;
-  if (Array.isArray(value)) return value.map((each: StatementValue) => opened(each, secret));
+  if (Array.isArray(value)) return value.map((each: StatementValue) => reveal(each, secret));
   if (Object.keys(value).join() === 'secret') return secret;
-  return Object.fromEntries(Object.entries(value).map(([field, each]) => [field, opened(each, secret)]));
+  return Object.fromEntries(Object.entries(value).map(([field, each]) => [field, reveal(each, secret)]));
 }
 
-function xmlOf(value: StatementValue): string {
+function renderXml(value: StatementValue): string {
   if (typeof value !== 'object')
     return String(value)
       .replaceAll('&', '&amp;')
@@ -169,29 +169,29 @@ function xmlOf(value: StatementValue): string {
       .replaceAll('"', '&quot;')
       .replaceAll("'", '&apos;');
   return Object.entries(value)
-    .map(([field, each]: [string, StatementValue]) => `<${field}>${xmlOf(each)}</${field}>`)
+    .map(([field, each]: [string, StatementValue]) => `<${field}>${renderXml(each)}</${field}>`)
     .join('');
 }
 
-/** The bytes of a stated request, without its signature. */
-function bytesOf(
+/** The expected bytes of a stated request, without its signature. */
+function renderRequest(
   request: StatementRequest,
   ctid: string,
   secret: string,
 ): readonly [line: string, body: string] {
-  if (request.interface === 'none') throw new Error('nothing is sent for it');
+  if (request.interface === 'none') throw new Error('expected a request');
   if (request.interface === 'xml') {
-    const content = xmlOf(opened(request.element, secret));
+    const content = renderXml(reveal(request.element, secret));
     return ['POST /xml HTTP/1.1', `<task><code>${request.code}</code>${content}</task></request>`];
   }
   const query = new URLSearchParams({ replyTo: REPLY_TO, ctid });
   const { method, path, body } = request;
   const line = `${method} /v1${path}?${query} HTTP/1.1`;
-  return [line, body === undefined ? '' : JSON.stringify(opened(body, secret))];
+  return [line, body === undefined ? '' : JSON.stringify(reveal(body, secret))];
 }
 
-const arrived = ({ line, body }: RawRequest) => [line, body.slice(Math.max(body.indexOf('<task>'), 0))];
-const isSession = ({ body }: RawRequest) => /<code>1321\d+<\/code>/.test(body);
+const readRequest = ({ line, body }: RawRequest) => [line, body.slice(Math.max(body.indexOf('<task>'), 0))];
+const isSessionRequest = ({ body }: RawRequest) => /<code>1321\d+<\/code>/.test(body);
 
 const CREDENTIALS: readonly Credential[] = [password, application, twoFactor];
 
@@ -202,7 +202,7 @@ describe.each(CREDENTIALS)('with $method', (credential) => {
   });
 
   test.each(SENDABLE_TASK_NAMES)(
-    '%s',
+    'an order to %s sends what was stated',
     async (task) => {
       const counts = { sent: 0, refused: 0 };
       const isOutOfReach = credential.method === 'two_factor' && !TWO_FACTOR_TASKS.has(task);
@@ -225,8 +225,8 @@ describe.each(CREDENTIALS)('with $method', (credential) => {
           const statement = buildStatement(await rig.read(id), rig.orders.serviceEndpoints);
           await rig.runDue();
           expect((await rig.read(id)).state).toBe('SUCCEEDED');
-          const stated = statement.items.map(({ request, ctid }) => bytesOf(request, ctid, word ?? ''));
-          const received = service.requests.filter((each) => !isSession(each)).map(arrived);
+          const stated = statement.items.map(({ request, ctid }) => renderRequest(request, ctid, word ?? ''));
+          const received = service.requests.filter((each) => !isSessionRequest(each)).map(readRequest);
           expect(received.sort()).toEqual(stated.toSorted());
           counts.sent += 1;
         }),

@@ -30,8 +30,8 @@ const redirect = (changes: object) =>
     ...changes,
   });
 
-/** Rows of a file with different periods. */
-function rows(...periods: readonly number[]): Order {
+/** A bulk order with these periods. */
+function newBulkRows(...periods: readonly number[]): Order {
   const names = periods.map((_, index) => `n${index + 1}.rest`);
   const order = newOrder(names, { bulk: newBulk(20) });
   const items = order.items.map((item, index) => ({
@@ -52,10 +52,10 @@ describe('the statement of an order', () => {
     );
   });
 
-  it('over XML has the code and the element, and the address', () => {
+  it('over XML has the code, the element and the XML address', () => {
     const statement = buildStatement(redirect({}), { ...ENDPOINTS, replyTo: 'https://reply.example/' });
     expect(statement.service).toBe(ENDPOINTS.xmlUrl);
-    expect(statement, 'XML has no place for it').not.toHaveProperty('replyTo');
+    expect(statement, 'XML has no reply address').not.toHaveProperty('replyTo');
     expect(statement.items[0]?.request).toEqual({
       interface: 'xml',
       code: '0502',
@@ -71,7 +71,7 @@ describe('the statement of an order', () => {
     });
   });
 
-  it('has the address for replies, and the account', () => {
+  it('has the reply address and the account', () => {
     const order = newOrder(['cafe.rest'], { account: APPLICATION });
     expect(buildStatement(order, { ...ENDPOINTS, replyTo: 'https://reply.example/' })).toMatchObject({
       replyTo: 'https://reply.example/',
@@ -97,12 +97,12 @@ describe('the statement of an order', () => {
     expect(verifyAndUnsaltSecret(saltedSecret, hash)?.reveal()).toBe('hunter2');
     expect(
       verifyAndUnsaltSecret(saltedSecret, saltSecret(new Secret('hunter2')).hash),
-      'another salt',
+      'with another salt',
     ).toBeUndefined();
   });
 });
 
-describe('its hash', () => {
+describe('the hash of a statement', () => {
   const hash = (order: Order) => hashStatement(buildStatement(order, ENDPOINTS));
 
   it('is the SHA-256 of its canonical form', () => {
@@ -117,27 +117,27 @@ describe('its hash', () => {
     expect(hash({ ...order, input: { period: 1, names: ['a.rest'] } })).toBe(hash(order));
   });
 
-  it('differs if a row of a file differs, or one is missing', () => {
-    const order = rows(1, 2);
-    expect(hash(rows(1, 3))).not.toBe(hash(order));
+  it('differs if a row of a bulk order differs, is missing or has another position', () => {
+    const order = newBulkRows(1, 2);
+    expect(hash(newBulkRows(1, 3))).not.toBe(hash(order));
     expect(hash({ ...order, items: order.items.slice(1) })).not.toBe(hash(order));
     expect(hash({ ...order, items: order.items.toReversed() })).not.toBe(hash(order));
   });
 
   it('binds an order to its rows', () => {
-    const order = { ...rows(1, 2), statementHash: hash(rows(1, 2)) };
+    const order = { ...newBulkRows(1, 2), statementHash: hash(newBulkRows(1, 2)) };
     expect(verifyStatement(order, ENDPOINTS)).toEqual(buildStatement(order, ENDPOINTS));
     const items = order.items.map((item) => (item.n === 2 ? { ...item, name: 'other.rest' } : item));
     expect(verifyStatement({ ...order, items }, ENDPOINTS)).toBeUndefined();
     expect(
       verifyStatement({ ...order, task: 'transfer' }, ENDPOINTS),
-      'what cannot be stated',
+      'with a task that can’t be stated',
     ).toBeUndefined();
     expect(verifyStatement(order, { ...ENDPOINTS, jsonUrl: 'https://elsewhere.example/v1' })).toBeUndefined();
   });
 });
 
-describe('what differs', () => {
+describe('the changed parts of a statement', () => {
   const order = newOrder(['cafe.rest'], { statementHash: 'a'.repeat(64) });
   const requested = (changes: object = {}) =>
     orderEvent('requested', 'PENDING', {
@@ -160,11 +160,11 @@ describe('what differs', () => {
     [{ names: ['bar.rest'] }, ['names']],
     [{ input: { names: ['cafe.rest'], period: 2 } }, ['input']],
     [{ names: undefined, input: undefined, rows: 2 }, ['names']],
-  ])('from the request’s log line with %j', (asked, parts) => {
-    expect(findChangedParts(order, [requested(asked)], ENDPOINTS)).toEqual(parts);
+  ])('compared with a log entry with %j are %j', (logged, parts) => {
+    expect(findChangedParts(order, [requested(logged)], ENDPOINTS)).toEqual(parts);
   });
 
-  it('is unknown without a log', () => {
+  it('are unknown without a log', () => {
     expect(findChangedParts(order, [], ENDPOINTS)).toEqual([]);
   });
 });

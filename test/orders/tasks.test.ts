@@ -161,25 +161,25 @@ const SAMPLES: Readonly<Record<SendableTaskName, Sample>> = {
   },
 };
 
-/** The first item of a sample as its statement has it after the database, with everything needed to send it. */
-function stated(task: SendableTaskName) {
+/** The first item of a sample's stored statement, with everything needed to send it. */
+function buildStatedItem(task: SendableTaskName) {
   const { typed, names, secret } = SAMPLES[task];
-  const input: unknown = JSON.parse(JSON.stringify(checked(task, typed).input));
+  const input: unknown = JSON.parse(JSON.stringify(checkInput(task, typed).input));
   const salted = secret && saltSecret(secret);
   const order = newOrder(names, { id: 'order1', task, input, secretHash: salted?.hash });
   const [item] = buildStatement(order, ENDPOINTS).items;
-  if (item === undefined) throw new Error('nothing is stated');
+  if (item === undefined) throw new Error('the statement has no items');
   const secrets = new Map(secret && salted ? [[salted.hash, secret]] : []);
   return { item: { ...item, ctid: 'order1.1' }, secrets, replyTo: undefined };
 }
 
-function checked(task: OrderTaskName, input: unknown) {
+function checkInput(task: OrderTaskName, input: unknown) {
   const result = findTask(task).check(input);
   if (!result.ok) throw new Error(`${task} was refused: ${JSON.stringify(result.issues)}`);
   return result;
 }
 
-function problemsOf(task: OrderTaskName, input: unknown): readonly FieldError[] {
+function listProblems(task: OrderTaskName, input: unknown): readonly FieldError[] {
   const result = findTask(task).check(input);
   return result.ok ? [] : toFieldErrors(result.issues);
 }
@@ -200,7 +200,7 @@ describe('the properties of a task', () => {
     ['ssl-contact', 'write', true, false, ''],
     ['user', 'write', false, false, 'password, result'],
   ])(
-    '%s: %s, repeatable: %s, confirmed first: %s, secrets: %s',
+    'of %s are: %s, repeatable: %s, confirmed first: %s, secrets: %s',
     (name, effect, idempotent, first, secret) => {
       const task = findTask(name);
       expect(task).toMatchObject({ name, effect, idempotent, needsConfirmation: first });
@@ -210,11 +210,11 @@ describe('the properties of a task', () => {
     },
   );
 
-  it('every task is listed under its name', () => {
+  it('are listed under its name', () => {
     expect(Object.keys(ORDER_TASKS)).toEqual([...SENDABLE_TASK_NAMES, 'mandate']);
   });
 
-  it('tasks that put a name at risk', () => {
+  it('include the risk to a name', () => {
     const risky = Object.values(ORDER_TASKS).filter(({ risk }) => risk !== 'none');
     expect(Object.fromEntries(risky.map(({ name, risk }) => [name, risk]))).toEqual({
       delete: 'loses_name',
@@ -224,7 +224,7 @@ describe('the properties of a task', () => {
     });
   });
 
-  it('no paid task may be repeated', () => {
+  it('never allow a paid task to be repeated', () => {
     const charges = Object.values(ORDER_TASKS).filter(({ effect }) => effect === 'charge');
     expect(charges.map(({ idempotent }) => idempotent)).not.toContain(true);
   });
@@ -234,19 +234,19 @@ describe.each(SENDABLE_TASK_NAMES)('an order to %s', (name) => {
   const sample = SAMPLES[name];
 
   it('is accepted as people type it', () => {
-    expect(checked(name, sample.typed).names).toEqual(sample.names);
+    expect(checkInput(name, sample.typed).names).toEqual(sample.names);
   });
 
-  it('is unchanged when it is checked again after the database', () => {
-    const first = checked(name, sample.typed);
-    expect(checked(name, JSON.parse(JSON.stringify(first.input)))).toEqual(first);
+  it('is unchanged when it is checked again after storing', () => {
+    const first = checkInput(name, sample.typed);
+    expect(checkInput(name, JSON.parse(JSON.stringify(first.input)))).toEqual(first);
   });
 
   it('is sent in the service’s form', async () => {
     const service = new ScriptedService();
     const marked: string[] = [];
     const call = findTask(name).beginCall(service.client, {
-      ...stated(name),
+      ...buildStatedItem(name),
       signal: new AbortController().signal,
     });
     await call.sign();
@@ -261,7 +261,7 @@ describe.each(SENDABLE_TASK_NAMES)('an order to %s', (name) => {
     expect(marked).toEqual(['before 1', 'at the first byte']);
   });
 
-  it('is refused, never by throwing, if it is anything else', () => {
+  it('is refused without throwing for invalid input', () => {
     const anything = fc.oneof(
       fc.anything({ withBigInt: true, withDate: true, withMap: true, withNullPrototype: true }),
       // A valid order with one or two invalid fields.
@@ -279,14 +279,14 @@ describe.each(SENDABLE_TASK_NAMES)('an order to %s', (name) => {
       fc.property(anything, (input) => {
         const result = findTask(name).check(input);
         if (result.ok) {
-          // It happened to be valid: then it stays valid.
+          // Random input may be valid; then it stays valid.
           const again = findTask(name).check(JSON.parse(JSON.stringify(result.input)));
-          if (!again.ok) throw new Error(`taken, then refused: ${JSON.stringify(again.issues)}`);
+          if (!again.ok) throw new Error(`accepted, then refused: ${JSON.stringify(again.issues)}`);
           return;
         }
         if (result.issues.length === 0) throw new Error('refused without a reason');
         for (const { text } of toFieldErrors(result.issues)) {
-          if (!isKind(text)) throw new Error(`not a sentence for people: ${JSON.stringify(text)}`);
+          if (!isPlainSentence(text)) throw new Error(`not a sentence for people: ${JSON.stringify(text)}`);
         }
       }),
       { numRuns: 100 },
@@ -295,7 +295,7 @@ describe.each(SENDABLE_TASK_NAMES)('an order to %s', (name) => {
 });
 
 describe('the names of an incomplete input', () => {
-  it('are read before the rest is given', () => {
+  it('are read before the rest is complete', () => {
     expect(findTask('transfer').findNames({ name: 'Bücher.rest', ownerc: undefined, techc: 'x' })).toEqual([
       'xn--bcher-kva.rest',
     ]);
@@ -317,14 +317,14 @@ describe('the names of an incomplete input', () => {
 const anyCharacter = fc.nat(0x10_ff_ff).map((code) => String.fromCodePoint(code));
 
 /** Whether a text is a complete sentence for people, without technical words. */
-function isKind(problem: string): boolean {
+function isPlainSentence(problem: string): boolean {
   return (
     /^\P{Ll}.*[.!]$/su.test(problem) &&
     !/invalid input|expected|received|undefined|\bnull\b|NaN|\[object|regex|too (big|small)/i.test(problem)
   );
 }
 
-/** A copy with readable secrets, because all secrets look alike. */
+/** A copy with readable secrets, because all secrets compare as equal. */
 function reveal(value: unknown): unknown {
   if (value instanceof Secret) return { revealed: value.reveal() };
   if (Array.isArray(value)) return value.map(reveal);
@@ -370,23 +370,23 @@ describe('problems', () => {
     ['user', { parent: { user: '', context: 4 } }, 'parent_user', /parent user/],
     ['user', { parent: { user: 'boss' } }, 'parent_context', /context number/],
   ])('of %s with %j are shown at %s', (task, change, field, problem) => {
-    const problems = problemsOf(task, { ...SAMPLES[task].typed, ...change });
+    const problems = listProblems(task, { ...SAMPLES[task].typed, ...change });
     expect(problems.map((each) => each.field)).toContain(field);
     expect(problems.find((each) => each.field === field)?.text).toMatch(problem);
   });
 
   it('are all shown at once', () => {
-    const problems = problemsOf('create', {
+    const problems = listProblems('create', {
       ...SAMPLES.create.typed,
       name: '-x.rest',
       ownerc: '',
       techc: 'x',
     });
     expect(problems.map(({ field }) => field)).toEqual(['name', 'ownerc', 'techc']);
-    const both = problemsOf('renew', { names: ['good.rest', 'bad', 'a.b.rest'], period: 1 });
+    const both = listProblems('renew', { names: ['good.rest', 'bad', 'a.b.rest'], period: 1 });
     expect(both).toHaveLength(2);
     const fields = (task: SendableTaskName, change: object) =>
-      problemsOf(task, { ...SAMPLES[task].typed, ...change }).map(({ field }) => field);
+      listProblems(task, { ...SAMPLES[task].typed, ...change }).map(({ field }) => field);
     expect(fields('renew', { names: ['-bad-'], period: '0' })).toEqual(['names', 'period']);
     expect(fields('create', { ownerc: '', nameServers: ['ns.example.com'] })).toEqual([
       'ownerc',
@@ -400,19 +400,19 @@ describe('problems', () => {
     expect(fields('ssl-contact', { fname: '\0', country: 'Germany' })).toEqual(['fname', 'country']);
   });
 
-  it('an SSL contact needs at least one field to change', () => {
-    expect(problemsOf('ssl-contact', { id: '4711', title: ' ' })).toEqual([
+  it('include an SSL contact without a field to change', () => {
+    expect(listProblems('ssl-contact', { id: '4711', title: ' ' })).toEqual([
       { field: 'organization', text: 'Fill in at least one field to change.' },
     ]);
   });
 
-  it('a period is checked against the zone of every name', () => {
-    expect(problemsOf('renew', { names: ['cafe.rest', 'example.com'], period: 11 })).toHaveLength(1);
+  it('include a period that the zone of a name doesn’t allow', () => {
+    expect(listProblems('renew', { names: ['cafe.rest', 'example.com'], period: 11 })).toHaveLength(1);
   });
 
-  it('in a zone without a profile the general rules apply', () => {
+  it('don’t include valid input for a zone without a profile', () => {
     const order = { ...SAMPLES.create.typed, name: 'shop.example', nameServers: ['ns1.example.com'] };
-    expect(problemsOf('create', order)).toEqual([]);
+    expect(listProblems('create', order)).toEqual([]);
   });
 });
 
@@ -426,11 +426,11 @@ describe('notes for approvers', () => {
     ['nameservers', /replaces all nameservers/],
     ['authcode', /transfer the name away/],
     ['owner-change', /notified.*60 days/s],
-  ])('of %s', (task, notes) => {
+  ])('describe %s', (task, notes) => {
     expect(findTask(task).listNotes(['cafe.rest']).map(formatTaskNote).join('\n')).toMatch(notes);
   });
 
-  it('each note once, for any number of names', () => {
+  it('are listed once for several names', () => {
     const notes = findTask('renew').listNotes(['a.rest', 'b.rest', 'c.example']);
     expect(notes.map(({ code }) => code).toSorted()).toEqual([
       'charge_assumed',
@@ -441,11 +441,11 @@ describe('notes for approvers', () => {
     ]);
   });
 
-  it('no zone’s notes if a task has none', () => {
+  it('don’t include the zone’s notes for a task without notes', () => {
     expect(findTask('redirect').listNotes(['www.cafe.rest'])).toEqual([]);
   });
 
-  it('that requesting a registration here confirms it at the service', () => {
+  it('include that a registration is confirmed at the service', () => {
     expect(findTask('create').listNotes(['cafe.rest'])).toContainEqual({ code: 'sent_as_confirmed' });
   });
 });
@@ -460,7 +460,7 @@ describe('an input that only one interface documents', () => {
     [{ title: 'Café' }, BOTH, []],
     [{ title: 'Café' }, { json: true, xml: false }, ['interface_out_of_reach']],
     [{ mode: 'HTTP', title: 'Café' }, BOTH, ['interfaces_conflict']],
-  ])('%j, with %j: %j', (input, interfaces, codes) => {
+  ])('(%j) with the interfaces %j has the issues %j', (input, interfaces, codes) => {
     expect(
       findTask('redirect')
         .findInterfaceIssues(interfaces, input)
@@ -468,40 +468,40 @@ describe('an input that only one interface documents', () => {
     ).toEqual(codes);
   });
 
-  it('decides the interface; others use JSON if possible', () => {
-    const over = (name: SendableTaskName, change: object, interfaces = BOTH) => {
-      const { input, names } = checked(name, { ...SAMPLES[name].typed, ...change });
+  it('decides the interface, while others use JSON if possible', () => {
+    const interfaceOf = (name: SendableTaskName, change: object, interfaces = BOTH) => {
+      const { input, names } = checkInput(name, { ...SAMPLES[name].typed, ...change });
       const requested = { input, name: names[0] ?? '', secret: undefined };
       return findTask(name).describeRequest(requested, interfaces).interface;
     };
-    expect(over('renew', {})).toBe('json');
-    expect(over('ssl-contact', { fname: '' }, { json: false, xml: true })).toBe('xml');
-    expect(over('redirect', { title: 'Café', mode: 'frame' })).toBe('xml');
-    expect(over('redirect', { mode: 'HTTP' })).toBe('json');
+    expect(interfaceOf('renew', {})).toBe('json');
+    expect(interfaceOf('ssl-contact', { fname: '' }, { json: false, xml: true })).toBe('xml');
+    expect(interfaceOf('redirect', { title: 'Café', mode: 'frame' })).toBe('xml');
+    expect(interfaceOf('redirect', { mode: 'HTTP' })).toBe('json');
   });
 });
 
 describe('a retry', () => {
   it('requests only the failed names', () => {
-    const { input } = checked('renew', { names: ['a.rest', 'b.rest', 'c.rest'], period: 3 });
+    const { input } = checkInput('renew', { names: ['a.rest', 'b.rest', 'c.rest'], period: 3 });
     expect(findTask('renew').restrictInput(input, ['b.rest'])).toEqual({ names: ['b.rest'], period: 3 });
   });
 
   it('requests the same for a task with one name', () => {
     for (const name of SENDABLE_TASK_NAMES) {
       if (name === 'renew') continue;
-      const { input, names } = checked(name, SAMPLES[name].typed);
+      const { input, names } = checkInput(name, SAMPLES[name].typed);
       expect(findTask(name).restrictInput(input, names), name).toEqual(input);
     }
   });
 });
 
-describe('the output', () => {
+describe('the output of a task', () => {
   const send = async (name: SendableTaskName, envelope = DONE) => {
     const service = new ScriptedService();
     service.answer = async () => envelope;
     const call = findTask(name).beginCall(service.client, {
-      ...stated(name),
+      ...buildStatedItem(name),
       signal: new AbortController().signal,
     });
     const answer = await call.send();
@@ -509,7 +509,7 @@ describe('the output', () => {
     return { envelope: answer.envelope, secret: answer.output };
   };
 
-  it('has a secret for an auth code, found or not, and none in the envelope', async () => {
+  it('has the auth code as a secret, found or not, but not in the envelope', async () => {
     const found = await send('authcode', { ...DONE, data: [{ authInfo: 'canary-1' }] });
     expect(found.secret?.reveal()).toBe('canary-1');
     const other = await send('authcode', { ...DONE, data: [{ epp: 'canary-1' }] });
@@ -519,11 +519,11 @@ describe('the output', () => {
 
   it('has a secret for a user only if the service generated the password', async () => {
     expect((await send('user')).secret).toBeUndefined();
-    const made = await send('user', {
+    const generated = await send('user', {
       ...DONE,
       messages: [{ code: 'MSG13004', objects: [{ type: 'password', value: 'canary-2' }] }],
     });
-    expect(made.secret?.reveal()).toBe('canary-2');
+    expect(generated.secret?.reveal()).toBe('canary-2');
   });
 
   it('has no secret for any other task', async () => {
@@ -533,11 +533,11 @@ describe('the output', () => {
     }
   });
 
-  it('a transfer without its auth code isn’t sent', async () => {
+  it('can’t be requested for a transfer without its auth code', async () => {
     const service = new ScriptedService();
     const begin = () =>
       findTask('transfer').beginCall(service.client, {
-        ...stated('transfer'),
+        ...buildStatedItem('transfer'),
         secrets: new Map(),
         signal: new AbortController().signal,
       });
@@ -582,7 +582,7 @@ describe('the interface that an input needs', () => {
   });
 });
 
-it('by default every task that costs money or puts a name at risk needs an approval', () => {
+it('paid tasks and tasks that put a name at risk need approval by default', () => {
   const risky = Object.values(ORDER_TASKS).filter(
     ({ effect, risk }) => effect === 'charge' || risk !== 'none',
   );

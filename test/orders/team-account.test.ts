@@ -7,7 +7,7 @@ import { retryOrder } from '../../src/orders/retry-button.ts';
 import { ALICE, type Rig, startRig } from './rig.ts';
 import { fails } from './scripted-service.ts';
 
-/* Orders with the team's account: only approved ones are sent. */
+/* Orders with the team's account are sent only with an approval. */
 
 const TEAM: Account = {
   id: 'account-team',
@@ -37,21 +37,21 @@ beforeEach(async () => {
 afterAll(() => rig.end());
 
 /** Dave's order for any task, confirmed if necessary. */
-async function asked(task: OrderTaskName, input: unknown) {
+async function requestConfirmed(task: OrderTaskName, input: unknown) {
   const order = await rig.ask(task, input, DAVE);
   if (order.state !== 'DRAFT') return order;
   const confirmed = await confirmOrder(rig.orders, order.id, 'U0DAVE');
-  if (confirmed.kind !== 'confirmed') throw new Error(`confirming: ${confirmed.kind}`);
+  if (confirmed.kind !== 'confirmed') throw new Error(`confirming failed: ${confirmed.kind}`);
   return confirmed.order;
 }
 
-const sent = () => rig.service.received.length;
+const countSent = () => rig.service.received.length;
 
 describe('an order of a person without their own account', () => {
-  test('records that it uses the team’s account, in its row and in its log', async () => {
+  test('records in its row and log that it uses the team’s account', async () => {
     const order = await rig.ask('renew', RENEWAL, DAVE);
-    const kept = await rig.read(order.id);
-    expect(kept.account).toEqual({
+    const saved = await rig.read(order.id);
+    expect(saved.account).toEqual({
       id: TEAM.id,
       login: TEAM.login,
       method: 'trusted_application',
@@ -70,31 +70,31 @@ describe('an order of a person without their own account', () => {
     ['authcode', { name: 'cafe.rest' }],
     ['owner-change', { name: 'cafe.rest' }],
     ['renew', RENEWAL],
-  ])('waits for an approval of %s even if a rule makes it free', async (task, input) => {
+  ])('to %s needs approval even if a rule makes it free', async (task, input) => {
     rig.setPolicy(1, { decision: 'free' });
-    const order = await asked(task, input);
+    const order = await requestConfirmed(task, input);
     expect(order).toMatchObject({ state: 'PENDING', approvalsRequired: 1 });
     expect(order.requirements?.list).toMatchObject([{ approvers: ['U0BOB', 'U0CAROL', 'S0LEADS'] }]);
     await rig.runDue();
-    expect(sent()).toBe(0);
+    expect(countSent()).toBe(0);
     const approved = await approveOrder(rig.orders, order.id, 'U0BOB');
     expect(approved).toMatchObject({ ok: true, order: { state: 'APPROVED' } });
     await rig.runDue();
-    expect(sent()).toBe(1);
+    expect(countSent()).toBe(1);
   });
 });
 
-test('fails before it is sent once the account is unlinked', async () => {
+test('an order fails before it is sent if the team’s account is unlinked', async () => {
   const order = await rig.ask('renew', RENEWAL, DAVE);
   await approveOrder(rig.orders, order.id, 'U0BOB');
   rig.accounts.delete(TEAM.id);
   await rig.runDue();
   const failed = await rig.read(order.id);
   expect(failed.items[0]?.result?.summary).toEqual({ code: 'team_account_gone' });
-  expect(sent()).toBe(0);
+  expect(countSent()).toBe(0);
 });
 
-test('an order depends on its requester, not on the admin who linked the account', async () => {
+test('an order depends on its requester, but not on the admin who linked the account', async () => {
   const order = await rig.ask('renew', RENEWAL, DAVE);
   rig.absent.set('U0ADA', 'left');
   await approveOrder(rig.orders, order.id, 'U0BOB');
@@ -107,7 +107,7 @@ test('an order depends on its requester, not on the admin who linked the account
   expect((await rig.read(other.id)).items[0]?.result?.summary).toEqual({ code: 'requester_left' });
 });
 
-test('a retry uses the team’s account too, and needs its own approval', async () => {
+test('a retry also uses the team’s account, and needs its own approval', async () => {
   rig.setPolicy(1, { decision: 'free' });
   rig.setTeam({ approvalTasks: [] });
   const order = await rig.ask('renew', RENEWAL, DAVE);
@@ -126,7 +126,7 @@ test('a retry uses the team’s account too, and needs its own approval', async 
   expect((await rig.read(retried.order.id)).account.isTeamAccount).toBe(true);
 });
 
-test('with one’s own account no more is needed than by the rules', async () => {
+test('an order with the requester’s own account needs only what the rules require', async () => {
   rig.setPolicy(1, { decision: 'free' });
   expect((await rig.ask('redirect', REDIRECT, { account: ALICE })).state).toBe('APPROVED');
 });

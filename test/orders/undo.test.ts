@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type PreviousNameServers, undoOrder } from '../../src/orders/undo.ts';
 import { acceptedOf, HOUR_MS, type Rig, startRig } from './rig.ts';
 
-/* Undoing a change of nameservers: the request, permissions and the deadline. */
+/* Undoing a nameserver change: the request, permissions and the deadline. */
 
 let rig: Rig;
 beforeAll(async () => {
@@ -13,7 +13,7 @@ afterAll(() => rig.end());
 
 const FORMER = ['ns1.former.example', 'ns2.former.example'];
 
-async function changed() {
+async function changeNameServers() {
   const nameServers = ['ns1.new.example', 'ns2.new.example'];
   const { id } = await rig.ask('nameservers', { name: 'cafe.rest', nameServers });
   await rig.runDue();
@@ -31,10 +31,10 @@ const undo = (
     ...{ orderId, userId, reason: 'undo', deliveryId: `undo ${orderId} ${userId}` },
     findPreviousNameServers: async () => former,
   });
-const refusal = (code: string) => ({ kind: 'refused', refusal: { code } });
+const refusedWith = (code: string) => ({ kind: 'refused', refusal: { code } });
 
-test('requests the former nameservers with the same account', async () => {
-  const order = await changed();
+test('undoing requests the former nameservers with the same account', async () => {
+  const order = await changeNameServers();
   expect(acceptedOf(await undo(order.id))).toMatchObject({
     task: 'nameservers',
     input: { name: 'cafe.rest', nameServers: FORMER },
@@ -42,20 +42,20 @@ test('requests the former nameservers with the same account', async () => {
   });
 });
 
-test('is possible for 48 hours, and not a moment longer', async () => {
-  const order = await changed();
+test('undoing is possible for exactly 48 hours', async () => {
+  const order = await changeNameServers();
   rig.pass(48 * HOUR_MS - 1);
   expect(await undo(order.id, 'U0ALICE', { kind: 'unknown' })).toMatchObject(
-    refusal('previous_nameservers_unknown'),
+    refusedWith('previous_nameservers_unknown'),
   );
   rig.pass(1);
-  expect(await undo(order.id)).toMatchObject(refusal('undo_expired'));
+  expect(await undo(order.id)).toMatchObject(refusedWith('undo_expired'));
 });
 
-test('is for the requester and approvers, while there is something to restore', async () => {
-  const order = await changed();
+test('undoing is for the requester and approvers, if there is something to restore', async () => {
+  const order = await changeNameServers();
   expect(await undo(order.id, 'U0EVE')).toMatchObject({ kind: 'refused' });
-  expect(await undo(order.id, 'U0BOB', { kind: 'same' })).toMatchObject(refusal('nothing_to_undo'));
+  expect(await undo(order.id, 'U0BOB', { kind: 'same' })).toMatchObject(refusedWith('nothing_to_undo'));
   rig.accounts.clear();
-  expect(await undo(order.id)).toMatchObject(refusal('retry_account_gone'));
+  expect(await undo(order.id)).toMatchObject(refusedWith('retry_account_gone'));
 });

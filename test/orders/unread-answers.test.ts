@@ -8,8 +8,8 @@ import { http, type RawService, startRawService } from '../service/raw-service.t
 import { ALICE, MINUTE_MS, type Rig, startRig } from './rig.ts';
 
 /*
- * Responses of the service as they come over the wire: compressed, in any encoding, with numbers of any length. An
- * unreadable one leaves its order unknown, after one request, and is shown as bytes.
+ * The service's raw responses: compressed, in any encoding, with numbers of any length. An unreadable response leaves
+ * its order unknown after one request, and is shown as bytes.
  */
 
 const TINA: Account = { ...ALICE, id: 'account-tina', method: 'two_factor', login: 'tina' };
@@ -35,7 +35,7 @@ beforeAll(async () => {
   rig = await startRig({
     client: (id) => {
       const client = clients.get(id);
-      if (client === undefined) throw new Error(`nobody has the account ${id}`);
+      if (client === undefined) throw new Error(`there is no account ${id}`);
       return client;
     },
   });
@@ -50,8 +50,8 @@ afterAll(async () => {
   await service.close();
 });
 
-/** Carries out an order, including all waits before retries. */
-async function carryOut(id: string) {
+/** Executes an order, including all retries. */
+async function execute(id: string) {
   service.requests.length = 0;
   for (let round = 0; round < 6; round += 1) {
     await rig.runDue();
@@ -61,11 +61,11 @@ async function carryOut(id: string) {
   const sent = service.requests.filter(({ body }) => !body.includes('<code>1321001</code>'));
   return { order, sent: sent.length, shown: answersText(order, await rig.store.loadAnswers(id, 'system')) };
 }
-const renewed = async () => carryOut((await rig.approvedRenewal('cafe.rest')).id);
-const redirected = async (account: Account = ALICE) => {
+const executeRenewal = async () => execute((await rig.approvedRenewal('cafe.rest')).id);
+const executeRedirect = async (account: Account = ALICE) => {
   const [type, mode] = account === ALICE ? ['DOMAIN', 'HTTP'] : ['domain', 'single'];
   const input = { source: 'www.cafe.rest', target: 'https://new.example/', type, mode };
-  return carryOut((await rig.ask('redirect', input, { account })).id);
+  return execute((await rig.ask('redirect', input, { account })).id);
 };
 
 const DONE = '{"stid":"s-1","status":{"code":"S0105","text":"done","type":"SUCCESS"}}';
@@ -77,18 +77,18 @@ describe('a compressed response', () => {
     ['deflate', deflateSync(DONE)],
     ['deflate', deflateRawSync(DONE)],
     ['deflate, gzip', gzipSync(deflateSync(DONE))],
-  ])('in %s is read', async (coding, body) => {
+  ])('in %s (case %#) is read', async (coding, body) => {
     answer = [body, [`content-encoding: ${coding}`]];
-    expect(await renewed()).toMatchObject({ sent: 1, order: { state: 'SUCCEEDED' } });
+    expect(await executeRenewal()).toMatchObject({ sent: 1, order: { state: 'SUCCEEDED' } });
   });
 
   test('of a redirect over XML is read', async () => {
     answer = [gzipSync(xml('S0502')), ['content-encoding: gzip', 'content-type: text/xml']];
-    expect(await redirected(TINA)).toMatchObject({ sent: 1, order: { state: 'SUCCEEDED' } });
+    expect(await executeRedirect(TINA)).toMatchObject({ sent: 1, order: { state: 'SUCCEEDED' } });
   });
 });
 
-describe('an unreadable response leaves the order unknown, is requested once, and is shown', () => {
+describe('an unreadable response', () => {
   const euro = Buffer.from(xml('S0502', { encoding: 'cp037', text: '\x80' }), 'latin1');
   test.each<[string, Account, string | Buffer, readonly string[], RegExp]>([
     [
@@ -99,42 +99,42 @@ describe('an unreadable response leaves the order unknown, is requested once, an
       /\(\\\\xb5\/\\\\xfd.*/,
     ],
     [
-      'of a gzip that is cut',
+      'with a truncated gzip',
       ALICE,
       gzipSync(DONE).subarray(0, 20),
       ['content-encoding: gzip'],
       /\\\\x1f\\\\x8b/,
     ],
-    ['that is a bomb', ALICE, gzipSync(Buffer.alloc(3_000_000)), ['content-encoding: gzip'], /too large/],
+    ['that is a zip bomb', ALICE, gzipSync(Buffer.alloc(3_000_000)), ['content-encoding: gzip'], /too large/],
     ['in an unknown encoding', TINA, euro, [], /<text>\\\\x80<\/text>/],
-    ['that is a page', ALICE, '<html>Für Sie</html>', ['content-type: text/html'], /<html>Für Sie<\/html>/],
+    ['that is HTML', ALICE, '<html>Für Sie</html>', ['content-type: text/html'], /<html>Für Sie<\/html>/],
     ['that is empty', ALICE, '', [], /the response is empty/],
-  ])('%s', async (_what, account, body, headers, shows) => {
+  ])('%s makes its order unknown and is shown', async (_what, account, body, headers, shows) => {
     answer = [body, headers];
-    const { order, sent, shown } = await redirected(account);
+    const { order, sent, shown } = await executeRedirect(account);
     expect({ state: order.state, sent }).toEqual({ state: 'UNKNOWN', sent: 1 });
     expect(order.items[0]?.result?.hasFullAnswer).toBe(true);
     expect(shown).toMatch(shows);
     if (account !== ALICE) return;
-    expect(await renewed()).toMatchObject({ sent: 1, order: { state: 'UNKNOWN' } });
+    expect(await executeRenewal()).toMatchObject({ sent: 1, order: { state: 'UNKNOWN' } });
   });
 
   test.each<[string, Buffer]>([
     ['a page', Buffer.from(`<html>${PASSWORD}</html>`)],
-    ['a header', Buffer.from(`<html>${Buffer.from(`customer:${PASSWORD}`).toString('base64')}</html>`)],
-    ['a page that escapes', Buffer.from(`<html>${PASSWORD.replace('&', '&amp;')}</html>`)],
-    ['a text of other bytes', Buffer.concat([Buffer.from(`<html>${PASSWORD}`), Buffer.from([0xff])])],
-  ])('without the secrets that it repeats in %s', async (_where, body) => {
+    ['base64', Buffer.from(`<html>${Buffer.from(`customer:${PASSWORD}`).toString('base64')}</html>`)],
+    ['an escaped page', Buffer.from(`<html>${PASSWORD.replace('&', '&amp;')}</html>`)],
+    ['text with invalid bytes', Buffer.concat([Buffer.from(`<html>${PASSWORD}`), Buffer.from([0xff])])],
+  ])('is shown without the secrets that it repeats in %s', async (_where, body) => {
     answer = [body];
-    const { shown } = await renewed();
+    const { shown } = await executeRenewal();
     expect(shown).toContain('<html>[secret]');
   });
 });
 
-test('XML in a supported encoding is read, and its task is carried out once', async () => {
+test('XML in a supported encoding is read, and the request is sent once', async () => {
   const body = xml('S0502', { encoding: 'windows-1252', text: 'costs 5 \x80' });
   answer = [Buffer.from(body, 'latin1'), ['content-type: text/xml']];
-  const { order, sent } = await redirected(TINA);
+  const { order, sent } = await executeRedirect(TINA);
   expect({ state: order.state, sent }).toEqual({ state: 'SUCCEEDED', sent: 1 });
   expect(order.items[0]?.result?.text).toBe('costs 5 €');
 });
@@ -144,7 +144,7 @@ test('numbers are stored and shown with their original digits', async () => {
   answer = [
     DONE.replace('"status"', `"object":{"type":"Domain","value":"cafe.rest","data":${data}},"status"`),
   ];
-  const { order, shown } = await renewed();
+  const { order, shown } = await executeRenewal();
   const kept = {
     orderId: '9007199254740993',
     ownerc: { id: '12345678901234567890' },

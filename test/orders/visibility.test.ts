@@ -29,12 +29,12 @@ function contextOf(orders: readonly Order[], onRead: () => void = () => undefine
 }
 const viewer = (id: string) => ({ id, isAdmin: id === 'U0ADA' });
 
-describe('an order', () => {
+describe('an order that is', () => {
   test.each<[string, Order, seenBy: string[]]>([
-    ['open', OPEN, ['U0ALICE', 'U0BOB', 'U0ADA', 'U0EVE']],
+    ['public', OPEN, ['U0ALICE', 'U0BOB', 'U0ADA', 'U0EVE']],
     ['private', PRIVATE, ['U0ALICE', 'U0BOB', 'U0ADA']],
-    ['draft', DRAFT, ['U0ALICE']],
-  ])('%s is seen by the right people', async (_, order, seenBy) => {
+    ['a draft', DRAFT, ['U0ALICE']],
+  ])('%s is visible to the right people', async (_, order, seenBy) => {
     const people = ['U0ALICE', 'U0BOB', 'U0ADA', 'U0EVE'];
     const seen = await Promise.all(people.map((id) => canSee(contextOf([order]), order, viewer(id))));
     expect(people.filter((_person, index) => seen[index])).toEqual(seenBy);
@@ -45,28 +45,28 @@ test.each([
   ['U0ADA', true],
   ['U0BOB', true],
   ['U0EVE', false],
-])('admins and approvers see all orders: %s', async (id, isSeen) => {
+])('admins and approvers can see all orders: %s (%s)', async (id, isSeen) => {
   expect(await canSeeAll(contextOf([]), viewer(id))).toBe(isSeen);
 });
 
-test.each<[string, Order[], seen: string[], asksRights: boolean]>([
+test.each<[string, Order[], visible: string[], readsRights: boolean]>([
   ['U0EVE', [OPEN], ['open'], false],
   ['U0EVE', [OPEN, PRIVATE], ['open'], true],
   ['U0ALICE', [OPEN, PRIVATE], ['open', 'private'], false],
   ['U0BOB', [OPEN, PRIVATE], ['open', 'private'], true],
   ['U0ADA', [OPEN, PRIVATE], ['open', 'private'], false],
 ])(
-  '%s sees lists of orders, and rights are read only if it matters',
-  async (id, orders, seen, asksRights) => {
+  '%s sees visible orders in lists, and rights are read only if needed (case %#)',
+  async (id, orders, visible, readsRights) => {
     let reads = 0;
     const context = contextOf(orders, () => {
       reads += 1;
     });
     const ids = orders.map((order) => order.id);
-    expect([...(await filterVisibleIds(context, viewer(id), ids))]).toEqual(seen);
-    expect(reads > 0).toBe(asksRights);
+    expect([...(await filterVisibleIds(context, viewer(id), ids))]).toEqual(visible);
+    expect(reads > 0).toBe(readsRights);
     const listed = await listVisible(context, viewer(id), { limit: 10 });
-    expect(listed.map((order) => order.id)).toEqual(seen);
-    expect(reads > 0).toBe(asksRights);
+    expect(listed.map((order) => order.id)).toEqual(visible);
+    expect(reads > 0).toBe(readsRights);
   },
 );

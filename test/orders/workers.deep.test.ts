@@ -6,25 +6,25 @@ import fc from '../support/properties.ts';
 import { newOrder, START } from './sample.ts';
 
 /*
- * Workers that crash, hang and come back, with a service that counts requests: a model of everything that can happen
- * between the claim of an order and its end.
+ * A model of everything that can happen between an order's claim and its end: workers crash, hang and come back, and the
+ * service counts requests.
  */
 
-/** One worker's turn with the order: it knows what it has sent itself and nothing of the others. */
+/** One worker's claim. It knows only what it has sent itself. */
 interface Run {
   readonly workerId: string;
-  /** Items that it has not started. */
+  /** Items that it hasn't started. */
   readonly ahead: Set<number>;
   /** Items with a running request, as they were marked. */
   readonly out: Map<number, OrderItem>;
 }
 
-/** The world's next event, for one of the runs and its items. */
+/** The next event, for a run and its items. */
 type Move =
   | { readonly do: 'claim' }
-  /** Recovery finds the lease expired, rightly or because the worker was only slow. */
+  /** The lease expired, because the worker died or was slow. */
   | { readonly do: 'release' }
-  /** The database was down, and nobody knows what was done meanwhile. */
+  /** The database may have been restored. */
   | { readonly do: 'doubt' }
   | { readonly do: 'settle'; readonly outcome: 'SUCCEEDED' | 'FAILED' }
   | { readonly do: 'send' | 'prove' | 'send_again'; readonly run: number; readonly n: number }
@@ -35,8 +35,8 @@ type Move =
       readonly outcome: 'SUCCEEDED' | 'FAILED' | 'UNKNOWN';
     }
   /**
-   * A failure before anything of the item is sent, perhaps with the commit saved and its confirmation lost: it is
-   * retried later, or given up.
+   * A failure before the item is sent, perhaps after its commit was saved without a confirmation. The item is retried
+   * later or given up.
    */
   | {
       readonly do: 'fail_unsent';
@@ -81,7 +81,7 @@ const rewind = fc.record({ do: fc.constant('rewind' as const), changes: fc.integ
 const MANY = { minLength: 4, maxLength: 30, size: 'max' } as const;
 const moves = fc.array(fc.oneof(...anyMove), MANY);
 const losses = fc.array(fc.oneof(...anyMove, { weight: 3, arbitrary: rewind }), MANY);
-/** Two workers have sent the same, because the database lost the first one's commits: otherwise a rare start. */
+/** Two workers sent the same item, because the database lost the first one's commits. Rare otherwise. */
 const SENT_TWICE: readonly Move[] = [
   { do: 'claim' },
   { do: 'send', run: 0, n: 1 },
@@ -94,7 +94,7 @@ const movesWithLosses = fc.oneof(
   losses.map((rest) => [...SENT_TWICE, ...rest]),
 );
 
-/** The order, its workers and the service's ledger. */
+/** The order, its workers and the service's counts. */
 class World {
   order: Order = newOrder(['a.rest', 'b.rest'], {
     state: 'APPROVED',
@@ -145,7 +145,7 @@ class World {
         if (!actor.ahead.delete(n)) return;
         // The worker continues only if the commit succeeded.
         if (!this.apply({ type: 'sending', workerId, n })) return;
-        if (this.reported.has(n)) expect.fail(`item ${n} was sent again after its request was reported`);
+        if (this.reported.has(n)) expect.fail(`item ${n} was sent again after its response was reported`);
         actor.out.set(n, this.itemOf(n));
         this.charges.set(n, (this.charges.get(n) ?? 0) + 1);
         return;
@@ -167,7 +167,7 @@ class World {
         return;
       }
       case 'send_again': {
-        // Its session had ended: it was refused, and is repeated if the commit of that succeeds.
+        // The session had ended, so the request was refused. It is repeated if that commit succeeds.
         const sentItem = actor.out.get(n);
         if (sentItem === undefined) return;
         if (this.apply({ type: 'sending', workerId, n, retryReason: 'session_ended' })) return;
@@ -193,8 +193,8 @@ class World {
         const { state, result: kept } = this.itemOf(n);
         const isKept = kept?.code === workerId || kept?.lateOutcome === 'SUCCEEDED';
         if (move.outcome === 'SUCCEEDED' && !isKept)
-          expect.fail(`item ${n} was carried out, and nothing says so: ${state} ${JSON.stringify(kept)}`);
-        if (move.outcome === 'UNKNOWN' && state === 'WAITING') expect.fail(`item ${n} may go again`);
+          expect.fail(`item ${n} was carried out, but that isn't saved: ${state} ${JSON.stringify(kept)}`);
+        if (move.outcome === 'UNKNOWN' && state === 'WAITING') expect.fail(`item ${n} may be sent again`);
         return;
       }
       case 'fail_unsent':
@@ -216,7 +216,7 @@ class World {
   }
 
   private claim(): void {
-    // Every claim has a unique name: a process may come back to an order that it lost.
+    // Every claim has a unique id, because a process may claim an order again.
     const workerId = `worker-${this.runs.length + 1}`;
     const waiting = this.order.items.filter(({ state }) => state === 'WAITING').map((item) => item.n);
     if (!this.apply({ type: 'claimed', workerId })) return;
@@ -238,7 +238,7 @@ class World {
   }
 }
 
-it('however workers crash, hang and come back, no item may be carried out twice', () => {
+it('no item is carried out twice when workers crash, hang and come back', () => {
   let mostRuns = 0;
   fc.assert(
     fc.property(moves, (all) => {
@@ -256,7 +256,7 @@ it('however workers crash, hang and come back, no item may be carried out twice'
   expect(mostRuns, 'claims of one order').toBeGreaterThan(2);
 });
 
-it('only its own response, or a person, ends an item with a running request', () => {
+it('an item with a running request is ended only by its response or a person', () => {
   fc.assert(
     fc.property(moves, (all) => {
       const world = new World();
@@ -266,7 +266,7 @@ it('only its own response, or a person, ends an item with a running request', ()
         for (const n of world.runs.flatMap(({ out }) => [...out.keys()])) {
           const state = world.order.items.find((item) => item.n === n)?.state;
           if (state !== 'SENT' && state !== 'UNKNOWN') {
-            expect.fail(`the request for item ${n} is out, and its order says ${state}`);
+            expect.fail(`item ${n} has a running request and the state ${state}`);
           }
         }
       }
@@ -275,7 +275,7 @@ it('only its own response, or a person, ends an item with a running request', ()
   );
 });
 
-it('however much the database loses, the result of a sent request is kept, and it isn’t sent again', () => {
+it('after lost commits, a sent request’s result is saved and it isn’t sent again', () => {
   let mostSent = 0;
   fc.assert(
     fc.property(movesWithLosses, (all) => {
@@ -285,5 +285,5 @@ it('however much the database loses, the result of a sent request is kept, and i
     }),
     { numRuns: 5_000 },
   );
-  expect(mostSent, 'requests for one item, with losses between them').toBeGreaterThan(1);
+  expect(mostSent, 'requests for one item after losses').toBeGreaterThan(1);
 });

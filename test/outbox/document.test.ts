@@ -7,13 +7,13 @@ const examples = [...document.matchAll(/^```json\n([\s\S]*?)^```$/gm)].map(([, j
   webhookBodySchema.parse(JSON.parse(json)),
 );
 
-test('the document shows a body of each type of webhook', () => {
+test('docs/webhooks.md has an example of each webhook type', () => {
   const types = webhookBodySchema.options.map(({ shape }): WebhookType => shape.type.value);
   expect(examples.map(({ type }) => type).toSorted()).toEqual(types.toSorted());
 });
 
 test.each(examples.map((example) => [example.type, example] as const))(
-  '%s is shown as sent',
+  'the example of %s matches the sent body',
   (_type, example) => {
     const { text, ...data } = example.data;
     // Splitting and rebuilding the union would lose which data belongs to which type.

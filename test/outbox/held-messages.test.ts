@@ -2,7 +2,7 @@ import type { JsonObject } from '@domain-steward/slack-workspace';
 import { expect, test } from 'vitest';
 import { holdMessages } from '../support/held-messages.ts';
 
-/* The checker itself: it accepts a message of the maximum length, but not one more line. */
+/* Tests the checker of messages: it accepts the maximum length, but not one more line. */
 
 const section = (lines: number, more: JsonObject = {}): JsonObject => ({
   type: 'section',
@@ -71,7 +71,7 @@ test.each<[kind: string, most: number, of: (lines: number) => ReturnType<typeof 
   expect(() => holdMessages([of(most + 1)])).toThrow(`${kind} has ${most + 1} lines, ${most} at most`);
 });
 
-test('an unusual fact has two lines of its own', () => {
+test('an unusual fact allows two more lines', () => {
   const facts = { type: 'section', text: { type: 'mrkdwn', text: ':warning: one' } };
   const card = (lines: number) =>
     posted('', [section(lines, { block_id: 'order_a1' }), facts], order('PENDING'));
@@ -79,7 +79,7 @@ test('an unusual fact has two lines of its own', () => {
   expect(() => holdMessages([card(14)])).toThrow('a waiting card has 15 lines, 14 at most');
 });
 
-test('messages and views have no technical values; invisible ones are ignored', () => {
+test('technical values in messages and views are refused, except in failed and other calls', () => {
   expect(() => holdMessages([posted('It is PENDING', [])])).toThrow('a state of an order (PENDING)');
   const view = {
     method: 'views.open',
@@ -96,7 +96,7 @@ test('messages and views have no technical values; invisible ones are ignored', 
   ).not.toThrow();
 });
 
-test('code in the blocks is code in the lock screen’s sentence', () => {
+test('text that is code in the blocks is allowed in the notification text', () => {
   const blocks = [{ type: 'section', text: { type: 'mrkdwn', text: 'Set `should_escape` there' } }];
   expect(() => holdMessages([posted('Set should_escape there', blocks)])).not.toThrow();
   expect(() => holdMessages([posted('Set should_escape there', [])])).toThrow('should_escape');

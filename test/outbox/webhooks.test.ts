@@ -36,8 +36,8 @@ const store = () => createWebhookStore(rig.database, '');
 const logged: string[] = [];
 const log = pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) });
 
-/** The webhooks of a process started with these addresses. */
-async function open(urls: readonly string[]): Promise<Webhooks> {
+/** Starts the webhooks of a process. */
+async function startWebhooks(urls: readonly string[]): Promise<Webhooks> {
   const webhooks = createWebhooks({
     urls: urls.map((url) => new Secret(url)),
     secret: new Secret(WEBHOOK_SECRET),
@@ -53,13 +53,13 @@ async function open(urls: readonly string[]): Promise<Webhooks> {
 
 const queue = (...events: WebhookEvent[]) => queueWebhooks(rig.database.run, events, '');
 
-const opened = (name: string, code: 'ds' | 'registrar' = 'ds'): WebhookEvent => ({
+const incident = (name: string, code: 'ds' | 'registrar' = 'ds'): WebhookEvent => ({
   type: 'incident.opened',
   at: at(seconds),
   data: { name, incident_id: 'i1', code },
 });
 
-/** One iteration of a process's loops. */
+/** Runs a process's loops once. */
 async function deliverDue({ endpoints }: Webhooks): Promise<void> {
   await Promise.all(
     endpoints.map(async ({ claimDue, deliver }) =>
@@ -68,7 +68,7 @@ async function deliverDue({ endpoints }: Webhooks): Promise<void> {
   );
 }
 
-/** Iterations until a time, every five minutes, and at least one. */
+/** Runs the loops every five minutes until a time, at least once. */
 async function runUntil(webhooks: Webhooks, end: number): Promise<void> {
   for (;;) {
     await deliverDue(webhooks);
@@ -80,17 +80,17 @@ async function runUntil(webhooks: Webhooks, end: number): Promise<void> {
 const typesAt = ({ received }: Receiver) => received.map(({ body }) => `${body.type}:${body.data.code}`);
 const namesAt = ({ received }: Receiver) =>
   received.map(({ body }) => ('name' in body.data ? body.data.name : body.type));
-const waiting = async () => (await rig.sql('SELECT 1 FROM webhook_deliveries')).length;
+const countWaiting = async () => (await rig.sql('SELECT 1 FROM webhook_deliveries')).length;
 
-const status =
+const reply =
   (code: number, headers: Record<string, string> = {}): Answer =>
   (response) => {
     response.writeHead(code, headers).end();
   };
 
-test('every endpoint gets an event, signed, with one id, and only once', async () => {
-  const webhooks = await open([receiver.url, other.url, receiver.url]);
-  await queue(opened('cafe.rest'));
+test('every endpoint gets each event once, signed and with the same ID', async () => {
+  const webhooks = await startWebhooks([receiver.url, other.url, receiver.url]);
+  await queue(incident('cafe.rest'));
   await deliverDue(webhooks);
   await deliverDue(webhooks);
   expect(receiver.received).toEqual([
@@ -110,19 +110,19 @@ test('every endpoint gets an event, signed, with one id, and only once', async (
     },
   ]);
   expect(other.received).toEqual(receiver.received);
-  expect(await waiting()).toBe(0);
+  expect(await countWaiting()).toBe(0);
 });
 
-test('without an endpoint nothing is kept', async () => {
-  await open([]);
-  await queue(opened('cafe.rest'));
-  expect(await waiting()).toBe(0);
+test('nothing is queued without an endpoint', async () => {
+  await startWebhooks([]);
+  await queue(incident('cafe.rest'));
+  expect(await countWaiting()).toBe(0);
 });
 
-test('a rolled-back change is not sent', async () => {
-  const webhooks = await open([receiver.url]);
+test('a webhook in a rolled-back transaction isn’t sent', async () => {
+  const webhooks = await startWebhooks([receiver.url]);
   const rolledBack = rig.database.transaction(async (run) => {
-    await queueWebhooks(run, [opened('cafe.rest')], '');
+    await queueWebhooks(run, [incident('cafe.rest')], '');
     throw new Error('rolled back');
   });
   await expect(rolledBack).rejects.toThrow('rolled back');
@@ -130,17 +130,17 @@ test('a rolled-back change is not sent', async () => {
   expect(receiver.received).toEqual([]);
 });
 
-test('a receiver that answers 500 for two days gets each webhook with its id, in order', async () => {
-  const webhooks = await open([receiver.url]);
-  receiver.answers(status(500));
-  await queue(opened('cafe.rest'), opened('bar.rest'));
+test('after two days of 500 responses, a receiver gets each webhook with its ID, in order', async () => {
+  const webhooks = await startWebhooks([receiver.url]);
+  receiver.answers(reply(500));
+  await queue(incident('cafe.rest'), incident('bar.rest'));
   await deliverDue(webhooks);
-  await queue(opened('cafe.rest', 'registrar'));
+  await queue(incident('cafe.rest', 'registrar'));
   await runUntil(webhooks, 2 * DAY);
-  const tries = receiver.received.length;
-  expect(tries).toBeGreaterThan(40);
-  expect(tries, 'hourly at last').toBeLessThan(140);
-  expect(new Set(receiver.received.map(({ id }) => id)).size, 'the second one waits for the first').toBe(2);
+  const attempts = receiver.received.length;
+  expect(attempts).toBeGreaterThan(40);
+  expect(attempts, 'attempts with backoff').toBeLessThan(140);
+  expect(new Set(receiver.received.map(({ id }) => id)).size, 'IDs sent before the first success').toBe(2);
   receiver.answers((response) => response.end());
   receiver.received.length = 0;
   await runUntil(webhooks, 2 * DAY + 3_600);
@@ -153,41 +153,41 @@ test('a receiver that answers 500 for two days gets each webhook with its id, in
     ({ body }) => 'name' in body.data && body.data.name === 'cafe.rest',
   );
   expect(ofCafe.map(({ body }) => body.data.code)).toEqual(['ds', 'registrar']);
-  expect(await waiting()).toBe(0);
+  expect(await countWaiting()).toBe(0);
 });
 
-test('a webhook that isn’t accepted for three days is given up, and the next one follows', async () => {
-  const webhooks = await open([receiver.url]);
-  receiver.answers(status(500));
-  await queue(opened('cafe.rest'));
+test('a webhook is dropped after three days of failures, and the next one is sent', async () => {
+  const webhooks = await startWebhooks([receiver.url]);
+  receiver.answers(reply(500));
+  await queue(incident('cafe.rest'));
   await runUntil(webhooks, 3 * DAY - 600);
-  expect(await waiting()).toBe(1);
-  await queue(opened('cafe.rest', 'registrar'));
+  expect(await countWaiting()).toBe(1);
+  await queue(incident('cafe.rest', 'registrar'));
   await runUntil(webhooks, 3 * DAY + 3_600);
   expect(typesAt(receiver).at(-1)).toBe('incident.opened:registrar');
   expect(logged.join()).toContain('the webhook is dropped');
   receiver.answers((response) => response.end());
   await runUntil(webhooks, 3 * DAY + 7_200);
-  expect(await waiting()).toBe(0);
+  expect(await countWaiting()).toBe(0);
 });
 
 describe('a receiver that', () => {
   test.each<[string, Answer, string]>([
     ['hangs', () => undefined, 'timeout'],
     ['hangs up', (response) => void response.destroy(), 'connection'],
-    ['is not there any more', status(410), 'http_410'],
-  ])('%s gets it again, and another receiver at once', async (_name, answer, code) => {
-    const webhooks = await open([receiver.url, other.url]);
+    ['responds with 410', reply(410), 'http_410'],
+  ])('%s gets retries, without delaying other receivers', async (_name, answer, code) => {
+    const webhooks = await startWebhooks([receiver.url, other.url]);
     receiver.answers(answer);
     logged.length = 0;
-    await queue(opened('cafe.rest'));
+    await queue(incident('cafe.rest'));
     await deliverDue(webhooks);
     expect(other.received).toHaveLength(1);
     expect(logged.join()).toContain(`"code":"${code}"`);
-    await queue(opened('cafe.rest', 'registrar'), opened('bar.rest'));
+    await queue(incident('cafe.rest', 'registrar'), incident('bar.rest'));
     receiver.answers((response) => response.end());
     await deliverDue(webhooks);
-    expect(namesAt(receiver), 'another subject does not wait').toEqual(['cafe.rest', 'bar.rest']);
+    expect(namesAt(receiver), 'names sent without waiting for the retry').toEqual(['cafe.rest', 'bar.rest']);
     seconds += 5;
     await deliverDue(webhooks);
     expect(namesAt(receiver)).toEqual(['cafe.rest', 'bar.rest', 'cafe.rest', 'cafe.rest']);
@@ -195,7 +195,7 @@ describe('a receiver that', () => {
     expect(typesAt(receiver).at(-1)).toBe('incident.opened:registrar');
   });
 
-  const huge: Answer = (response) => {
+  const sendHuge: Answer = (response) => {
     let left = 1_600;
     const write = () => {
       while (left > 0 && response.writable) {
@@ -210,38 +210,38 @@ describe('a receiver that', () => {
     write();
   };
   test.each<[string, Answer]>([
-    ['a page of 100 kB', (response) => void response.end('x'.repeat(100_000))],
-    ['100 MB', huge],
-    ['byte by byte', (response) => void response.write('o')],
-    ['a page that breaks off', (response) => void response.write('o', () => response.destroy())],
+    ['a body of 100 kB', (response) => void response.end('x'.repeat(100_000))],
+    ['a body of 100 MB', sendHuge],
+    ['a body that never ends', (response) => void response.write('o')],
+    ['a truncated body', (response) => void response.write('o', () => response.destroy())],
     [
-      'an unknown coding',
+      'an unknown content coding',
       (response) => void response.writeHead(202, { 'content-encoding': 'zstd' }).end('x'),
     ],
-  ])('answers 2xx with %s has accepted it', async (_what, answer) => {
-    const webhooks = await open([receiver.url]);
+  ])('responds with 2xx and %s has accepted the webhook', async (_what, answer) => {
+    const webhooks = await startWebhooks([receiver.url]);
     receiver.answers(answer);
-    await queue(opened('cafe.rest'), opened('cafe.rest', 'registrar'));
+    await queue(incident('cafe.rest'), incident('cafe.rest', 'registrar'));
     await deliverDue(webhooks);
     expect(typesAt(receiver)).toEqual(['incident.opened:ds', 'incident.opened:registrar']);
     await runUntil(webhooks, 3_600);
     expect(receiver.received).toHaveLength(2);
-    expect(await waiting()).toBe(0);
+    expect(await countWaiting()).toBe(0);
   });
 
   test.each([301, 302, 307, 308])('redirects with %i isn’t followed', async (code) => {
-    const webhooks = await open([receiver.url]);
-    receiver.answers(status(code, { location: other.url }));
-    await queue(opened('cafe.rest'));
+    const webhooks = await startWebhooks([receiver.url]);
+    receiver.answers(reply(code, { location: other.url }));
+    await queue(incident('cafe.rest'));
     await deliverDue(webhooks);
     expect([receiver.received.length, other.received.length]).toEqual([1, 0]);
-    expect(await waiting()).toBe(1);
+    expect(await countWaiting()).toBe(1);
   });
 
-  test('asks to wait gets nothing until then', async () => {
-    const webhooks = await open([receiver.url]);
-    receiver.answers(status(429, { 'retry-after': '1800' }));
-    await queue(opened('cafe.rest'));
+  test('sends Retry-After gets nothing until then', async () => {
+    const webhooks = await startWebhooks([receiver.url]);
+    receiver.answers(reply(429, { 'retry-after': '1800' }));
+    await queue(incident('cafe.rest'));
     await runUntil(webhooks, 1_795);
     expect(receiver.received).toHaveLength(1);
     await runUntil(webhooks, 1_800);
@@ -249,66 +249,66 @@ describe('a receiver that', () => {
   });
 });
 
-test('a dead process leaves its queue to the next one, with the id; a stopping process does so at once', async () => {
-  const webhooks = await open([receiver.url]);
-  await queue(opened('cafe.rest'));
+test('webhooks of a killed process are sent after its lease, of a stopping one immediately', async () => {
+  const webhooks = await startWebhooks([receiver.url]);
+  await queue(incident('cafe.rest'));
   const [claimed = ''] = (await webhooks.endpoints[0]?.claimDue(10)) ?? [];
   await deliverDue(webhooks);
-  expect(receiver.received, 'another process has it').toEqual([]);
-  // It was accepted, but the process died before it recorded that.
+  expect(receiver.received, 'received during the lease').toEqual([]);
+  // As if the receiver accepted it, but the process died before recording that.
   const first = await store().read(claimed);
   await rig.passLeases(60);
   await deliverDue(webhooks);
   expect(receiver.received.map(({ id }) => id)).toEqual([first?.webhookId]);
 
   receiver.answers(() => shutdown.abort());
-  await queue(opened('bar.rest'));
+  await queue(incident('bar.rest'));
   await deliverDue(webhooks);
   receiver.answers((response) => response.end());
   shutdown = new AbortController();
-  await deliverDue(await open([receiver.url]));
+  await deliverDue(await startWebhooks([receiver.url]));
   expect(namesAt(receiver)).toEqual(['cafe.rest', 'bar.rest', 'bar.rest']);
 });
 
-test('none of 40 webhooks queued during deliveries is lost', async () => {
-  const webhooks = await open([receiver.url]);
+test('40 webhooks queued during deliveries are all sent', async () => {
+  const webhooks = await startWebhooks([receiver.url]);
   await Promise.all([
-    ...Array.from({ length: 40 }, async (_, n) => queue({ ...opened('cafe.rest'), at: at(-n) })),
+    ...Array.from({ length: 40 }, async (_, n) => queue({ ...incident('cafe.rest'), at: at(-n) })),
     ...Array.from({ length: 60 }, () => deliverDue(webhooks)),
   ]);
   seconds = 1;
   await rig.passLeases(60);
   await deliverDue(webhooks);
   expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(40);
-  expect(await waiting()).toBe(0);
+  expect(await countWaiting()).toBe(0);
 });
 
-test('a process that starts with another address leaves the queue of the first one alone, as in a rolling restart', async () => {
-  const first = await open([receiver.url]);
-  await queue(opened('cafe.rest'));
+test('a process with another address keeps the first address’s queue, as in a rolling restart', async () => {
+  const first = await startWebhooks([receiver.url]);
+  await queue(incident('cafe.rest'));
   seconds = 60;
-  const second = await open([other.url]);
-  await queue(opened('bar.rest'));
+  const second = await startWebhooks([other.url]);
+  await queue(incident('bar.rest'));
   await Promise.all([deliverDue(first), deliverDue(second)]);
   expect([namesAt(receiver).toSorted(), namesAt(other)]).toEqual([['bar.rest', 'cafe.rest'], ['bar.rest']]);
 });
 
-test('an address that no process has served for three days is deleted with its queue', async () => {
-  await open([receiver.url]);
-  await queue(opened('cafe.rest'));
+test('an address is deleted with its queue after three days without a process that serves it', async () => {
+  await startWebhooks([receiver.url]);
+  await queue(incident('cafe.rest'));
   seconds = 3 * DAY;
-  await open([other.url]);
-  expect(await waiting()).toBe(1);
+  await startWebhooks([other.url]);
+  expect(await countWaiting()).toBe(1);
   seconds += 1;
-  await open([other.url]);
-  expect(await waiting()).toBe(0);
+  await startWebhooks([other.url]);
+  expect(await countWaiting()).toBe(0);
 });
 
-test('only the address’s host is logged or stored', async () => {
-  const webhooks = await open([receiver.url]);
-  receiver.answers(status(500));
+test('only the host of an address is logged, and none of its query is stored', async () => {
+  const webhooks = await startWebhooks([receiver.url]);
+  receiver.answers(reply(500));
   logged.length = 0;
-  await queue(opened('cafe.rest'));
+  await queue(incident('cafe.rest'));
   await deliverDue(webhooks);
   expect(logged.join()).toContain(new URL(receiver.url).host);
   expect(logged.join()).not.toContain('canary');
@@ -317,48 +317,48 @@ test('only the address’s host is logged or stored', async () => {
 });
 
 describe('an endpoint', () => {
-  const standing = () =>
+  const loadReports = () =>
     rig.sql(
       "SELECT refused, due_at AS due FROM notifications WHERE subject_kind = 'webhook_endpoint' AND purpose = 'plan'",
     );
 
-  test('that fails for an hour is reported once; one that succeeds meanwhile isn’t', async () => {
-    const webhooks = await open([receiver.url]);
-    receiver.answers(status(500));
-    await queue(opened('cafe.rest'));
+  test('that fails is due to be reported after an hour, unless it succeeds by then', async () => {
+    const webhooks = await startWebhooks([receiver.url]);
+    receiver.answers(reply(500));
+    await queue(incident('cafe.rest'));
     await deliverDue(webhooks);
-    expect(await standing()).toEqual([{ refused: 'http_500', due: at(3_600) }]);
+    expect(await loadReports()).toEqual([{ refused: 'http_500', due: at(3_600) }]);
     await runUntil(webhooks, 600);
-    expect(await standing()).toEqual([{ refused: 'http_500', due: at(3_600) }]);
+    expect(await loadReports()).toEqual([{ refused: 'http_500', due: at(3_600) }]);
     receiver.answers((response) => response.end());
     await runUntil(webhooks, 3_600);
-    expect(await standing()).toEqual([]);
+    expect(await loadReports()).toEqual([]);
   });
 
-  test('isn’t reported again before it has accepted a webhook', async () => {
-    const webhooks = await open([receiver.url]);
-    receiver.answers(status(500));
-    await queue(opened('cafe.rest'));
+  test('isn’t reported again until it has accepted a webhook', async () => {
+    const webhooks = await startWebhooks([receiver.url]);
+    receiver.answers(reply(500));
+    await queue(incident('cafe.rest'));
     await runUntil(webhooks, 3_600);
     await rig.sql("UPDATE notifications SET due_at = NULL WHERE subject_kind = 'webhook_endpoint'");
-    receiver.answers(status(503));
+    receiver.answers(reply(503));
     await runUntil(webhooks, 9_000);
-    expect(await standing()).toEqual([{ refused: 'http_503', due: null }]);
+    expect(await loadReports()).toEqual([{ refused: 'http_503', due: null }]);
   });
 
-  test('that refuses a test is reported at once', async () => {
-    const webhooks = await open([receiver.url]);
-    receiver.answers(status(500));
-    await queue(opened('cafe.rest'));
+  test('that refuses a test is reported immediately', async () => {
+    const webhooks = await startWebhooks([receiver.url]);
+    receiver.answers(reply(500));
+    await queue(incident('cafe.rest'));
     await deliverDue(webhooks);
     seconds = 10;
     await queue({ type: 'test', at: at(seconds), data: { code: 'asked' } });
     await deliverDue(webhooks);
-    expect(await standing()).toEqual([{ refused: 'http_500', due: at(10) }]);
+    expect(await loadReports()).toEqual([{ refused: 'http_500', due: at(10) }]);
   });
 
   test('is tested once a month', async () => {
-    const webhooks = await open([receiver.url]);
+    const webhooks = await startWebhooks([receiver.url]);
     await webhooks.testMonthly();
     await deliverDue(webhooks);
     expect(receiver.received).toEqual([]);
@@ -371,7 +371,7 @@ describe('an endpoint', () => {
   });
 
   test('gets one webhook per outage when Slack is unreachable for an hour', async () => {
-    const webhooks = await open([receiver.url]);
+    const webhooks = await startWebhooks([receiver.url]);
     const since = at(0);
     const tick = async (after: number, outage?: { since: Date; code: string }) => {
       seconds = after;
@@ -380,7 +380,7 @@ describe('an endpoint', () => {
       return typesAt(receiver);
     };
     expect(await tick(60, { since, code: 'unreachable' })).toEqual([]);
-    // Another process, started later.
+    // Another process, which started later.
     expect(await tick(3_599, { since: at(1_800), code: 'unreachable' })).toEqual([]);
     const once = ['slack.unreachable:token_revoked'];
     expect(await tick(3_600, { since: at(1_800), code: 'token_revoked' })).toEqual(once);
@@ -393,7 +393,7 @@ describe('an endpoint', () => {
 });
 
 describe('an order with an unknown outcome', () => {
-  const unknown = async (order: ReturnType<typeof newOrder>) => {
+  const createUnknown = async (order: ReturnType<typeof newOrder>) => {
     await underWay(rig, order);
     await rig.apply(
       order.id,
@@ -407,10 +407,10 @@ describe('an order with an unknown outcome', () => {
     );
   };
 
-  test('is sent once, by the change to that state', async () => {
-    const webhooks = await open([receiver.url]);
+  test('is sent once, when its outcome becomes unknown', async () => {
+    const webhooks = await startWebhooks([receiver.url]);
     const order = newOrder({ reason: 'canary' }, ['cafe.rest']);
-    await unknown(order);
+    await createUnknown(order);
     seconds = 10;
     await deliverDue(webhooks);
     expect(receiver.received.map(({ body }) => body)).toEqual([
@@ -436,8 +436,8 @@ describe('an order with an unknown outcome', () => {
   });
 
   test('has no names if it is private', async () => {
-    const webhooks = await open([receiver.url]);
-    await unknown(newOrder({ isPrivate: true }, ['secret.rest']));
+    const webhooks = await startWebhooks([receiver.url]);
+    await createUnknown(newOrder({ isPrivate: true }, ['secret.rest']));
     seconds = 10;
     await deliverDue(webhooks);
     expect(receiver.received).toHaveLength(1);
@@ -445,9 +445,9 @@ describe('an order with an unknown outcome', () => {
   });
 });
 
-test('isn’t in Slack’s outbox', async () => {
-  await open([receiver.url]);
-  await queue(opened('cafe.rest'));
+test('a webhook isn’t in Slack’s outbox', async () => {
+  await startWebhooks([receiver.url]);
+  await queue(incident('cafe.rest'));
   seconds = 10;
   const notifications = createNotificationStore(rig.database, '');
   const due = await notifications.claimDue(at(DAY), 1_000, 1_000);

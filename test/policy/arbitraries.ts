@@ -3,7 +3,7 @@ import type { PolicyFacts, PolicyOrder, PolicySettings } from '../../src/policy/
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
 import fc from '../support/properties.ts';
 
-/* Random policies and orders of a small world, so that rules, people and names often match. */
+/* Random policies and orders with few values, so that rules, people and names often match. */
 
 export const VOCABULARY = {
   tasks: ['create', 'renew', 'delete', 'nameservers', 'authcode', 'redirect'],
@@ -92,7 +92,7 @@ export const settings: fc.Arbitrary<PolicySettings> = fc.record({
 
 const taskName = fc.constantFrom(...VOCABULARY.tasks);
 
-/** Each key with a value or, with the weight `unknownWeight`, missing. */
+/** Maps each key to a value; some keys are missing. */
 function known<Key, Value>(keys: readonly Key[], value: fc.Arbitrary<Value>) {
   return fc
     .tuple(...keys.map((key) => fc.tuple(fc.constant(key), fc.option(value, { nil: undefined, freq: 3 }))))
@@ -123,8 +123,8 @@ export const situation: fc.Arbitrary<{ readonly order: PolicyOrder; readonly fac
     return { order, facts: { task, tags, groups: members, prices } };
   });
 
-/** Every possible value of missing facts, for groups and tags; a missing price is above any amount. */
-export function worlds({ order, facts }: { order: PolicyOrder; facts: PolicyFacts }): PolicyFacts[] {
+/** Fills in missing group and tag facts in every possible way. A missing price is above any amount. */
+export function expandFacts({ order, facts }: { order: PolicyOrder; facts: PolicyFacts }): PolicyFacts[] {
   let found: PolicyFacts[] = [
     {
       ...facts,

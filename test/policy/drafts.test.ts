@@ -13,7 +13,7 @@ test.each([
   [4, 'd', 'abdc'],
   [2, 'c', undefined],
   [5, 'e', undefined],
-])('rule %i moves up only if its name is %s: %s', (position, name, moved) => {
+])('moving up rule %i named %s returns %s', (position, name, moved) => {
   expect(namesOf(moveRuleUp(RULES, position, name))).toBe(moved);
 });
 
@@ -21,6 +21,6 @@ test.each([
   ['a', 'bcd'],
   ['c', 'abd'],
   ['e', undefined],
-])('without rule %s: %s', (name, kept) => {
+])('removing rule %s returns %s', (name, kept) => {
   expect(namesOf(removeRule(RULES, name))).toBe(kept);
 });

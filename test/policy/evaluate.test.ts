@@ -10,7 +10,7 @@ import {
 } from '../../src/policy/evaluate.ts';
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
 import fc, { runs } from '../support/properties.ts';
-import { policy, settings, situation, worlds } from './arbitraries.ts';
+import { expandFacts, policy, settings, situation } from './arbitraries.ts';
 import { rule } from './sample.ts';
 
 const HOUR = 3_600_000;
@@ -56,10 +56,10 @@ function run(
   return evaluatePolicy({ version: 3, rules }, SETTINGS, { ...ORDER, ...order }, { ...FACTS, ...facts });
 }
 
-const keysOf = ({ list }: Requirements) => list.map(formatRequirementKey);
+const getKeys = ({ list }: Requirements) => list.map(formatRequirementKey);
 
 describe('without rules', () => {
-  test('a task of the setting needs the approvers of the settings', () => {
+  test('a task of the approval setting needs the approvers of the settings', () => {
     const { requirements, names } = run([]);
     expect(requirements).toEqual({
       outcome: 'approve',
@@ -90,32 +90,32 @@ describe('without rules', () => {
     expect(names[0]?.decidedBy).toEqual([{ rule: { kind: 'rest' }, unknowns: [] }]);
   });
 
-  test('orders with the team’s account need an approval', () => {
+  test('an order with the team’s account needs approval', () => {
     const { requirements } = run([rule({ decision: 'free' })], { usesTeamAccount: true });
     expect(requirements.list).toMatchObject([{ rule: { kind: 'team_account' }, approvers: ['U0BOSS'] }]);
   });
 
-  test('an order without a name needs what any name needs', () => {
+  test('an order without names needs the same approvals', () => {
     expect(run([], { names: [] }).requirements.outcome).toBe('approve');
   });
 });
 
-test('a rule’s own escalation and times precede those of the settings', () => {
+test('a rule’s escalation and times override the settings', () => {
   const options = { ...SETTINGS, escalateTo: ['U0CEO'] };
-  const demandOf = (fields: Partial<PolicyRule>) =>
+  const evaluateWith = (fields: Partial<PolicyRule>) =>
     evaluatePolicy({ version: 3, rules: [rule(fields)] }, options, ORDER, FACTS).requirements;
   const { ttlMs, remindAfterMs, escalateAfterMs, escalateTo } = options;
   const general = { ttlMs, remindAfterMs, escalateAfterMs, escalateTo, escalateToAdmins: false };
-  expect(demandOf({})).toMatchObject({ ...general, breakGlass: false });
+  expect(evaluateWith({})).toMatchObject({ ...general, breakGlass: false });
   const own = { ttlMs: 5, remindAfterMs: 1, escalateAfterMs: 3, escalateTo: ['U0CFO'], breakGlass: true };
-  expect(demandOf(own)).toMatchObject(own);
-  expect(demandOf({ ...own, signed: true }).breakGlass).toBe(false);
+  expect(evaluateWith(own)).toMatchObject(own);
+  expect(evaluateWith({ ...own, signed: true }).breakGlass).toBe(false);
   for (const decision of ['free', 'refuse'] as const)
-    expect(demandOf({ ...own, decision })).toMatchObject({ outcome: decision, ttlMs, breakGlass: false });
+    expect(evaluateWith({ ...own, decision })).toMatchObject({ outcome: decision, ttlMs, breakGlass: false });
 });
 
 describe('the first matching rule decides', () => {
-  test('and the rules before it have a reason why they didn’t', () => {
+  test('and the rules before it list why they were skipped', () => {
     const { names } = run([
       rule({ name: 'other task', tasks: ['transfer', 'risk'] }),
       rule({ name: 'other people', by: ['U0BOB', 'S0MARKETING'], names: ['bar.rest'] }),
@@ -159,12 +159,12 @@ describe('the first matching rule decides', () => {
     ['tag:brand', 'www.cafe.rest', true],
     ['tag:brand', 'cafe.rest/menu', true],
     ['tag:brand', 'info@cafe.rest', true],
-  ])('%s and %s', (pattern, name, fits) => {
+  ])('pattern %s matches %s: %s', (pattern, name, fits) => {
     const { requirements } = run([rule({ names: [pattern], decision: 'refuse' })], { names: [name] });
     expect(requirements.outcome === 'refuse').toBe(fits);
   });
 
-  test('the amount is that of the whole order', () => {
+  test('and its amount is compared with the cost of the whole order', () => {
     const rules = [rule({ over: { currency: 'EUR', minor: 2_399 }, decision: 'refuse' })];
     expect(run(rules).requirements.outcome).toBe('approve');
     expect(run(rules, { names: ['cafe.rest', 'bar.rest'] }).requirements.outcome).toBe('refuse');
@@ -183,7 +183,7 @@ describe('an order of several names', () => {
     breakGlass: true,
   });
 
-  test('needs what each of them needs, with the shortest deadline', () => {
+  test('needs the approvals of each name, and has the shortest times', () => {
     const { requirements } = run([brand], { names: ['cafe.rest', 'bar.rest'] });
     expect(requirements.list.map(({ names, needed, approvers }) => ({ names, needed, approvers }))).toEqual([
       { names: ['cafe.rest'], needed: 2, approvers: ['S0LEGAL'] },
@@ -197,7 +197,7 @@ describe('an order of several names', () => {
     expect(requirements).toMatchObject({ escalateTo: ['U0CEO'], escalateToAdmins: true, breakGlass: false });
   });
 
-  test('is refused if one of them is', () => {
+  test('is refused if one of the names is', () => {
     const { requirements } = run([rule({ names: ['bar.rest'], decision: 'refuse' })], {
       names: ['cafe.rest', 'bar.rest'],
     });
@@ -208,7 +208,7 @@ describe('an order of several names', () => {
     });
   });
 
-  test('needs the same rule once', () => {
+  test('has one requirement for each rule', () => {
     const { requirements } = run([brand], { names: ['cafe.rest', 'cafe.rest'] });
     expect(requirements.list).toHaveLength(1);
     expect(requirements.breakGlass).toBe(true);
@@ -236,7 +236,7 @@ describe('unknown facts count against the order', () => {
     expect(unknowns).toEqual([group]);
   });
 
-  test('an approve rule matches, and the rules that would decide without it are needed too', () => {
+  test('an approve rule matches, and the next matching rule is required too', () => {
     const { requirements, names } = run([rule({ by: ['S0MARKETING'] })], {}, nobody);
     expect(requirements.list.map(({ approvers }) => approvers)).toEqual([['U0CFO'], ['U0BOSS']]);
     expect(names[0]?.decidedBy).toMatchObject([
@@ -245,7 +245,7 @@ describe('unknown facts count against the order', () => {
     ]);
   });
 
-  test('a person listed by their own id is known', () => {
+  test('a requester listed by ID is known', () => {
     const { requirements, unknowns } = run(
       [rule({ by: ['S0MARKETING', 'U0ANNA'], decision: 'free' })],
       {},
@@ -270,7 +270,7 @@ describe('unknown facts count against the order', () => {
     expect(unknowns).toEqual([{ kind: 'price', name: 'cafe.rest' }]);
   });
 
-  test('known prices may already be above it', () => {
+  test('an unknown price doesn’t matter if known prices already exceed the amount', () => {
     const { unknowns, requirements } = run(
       [rule({ over: { currency: 'EUR', minor: 1_000 }, decision: 'free' })],
       {
@@ -281,7 +281,7 @@ describe('unknown facts count against the order', () => {
     expect(requirements.outcome).toBe('free');
   });
 
-  test('unknown tags', () => {
+  test('unknown tags match, and the next matching rule is required too', () => {
     const { unknowns, requirements } = run([rule({ names: ['tag:brand'] })], { names: ['new.rest'] });
     expect(unknowns).toEqual([{ kind: 'tags', name: 'new.rest' }]);
     expect(requirements.list).toHaveLength(2);
@@ -289,15 +289,14 @@ describe('unknown facts count against the order', () => {
 });
 
 /*
- * The naive evaluator: three truth values as strings, one rule after the other, no sharing between names, the sum made
- * by folding. It shares no code with the real one.
+ * A naive evaluator with three truth values. It shares no code with the real one.
  */
 
 type Truth = 'true' | 'false' | 'unknown';
 
-const and = (all: readonly Truth[]): Truth =>
+const allOf = (all: readonly Truth[]): Truth =>
   all.includes('false') ? 'false' : all.includes('unknown') ? 'unknown' : 'true';
-const or = (all: readonly Truth[]): Truth =>
+const anyOf = (all: readonly Truth[]): Truth =>
   all.includes('true') ? 'true' : all.includes('unknown') ? 'unknown' : 'false';
 const truth = (value: boolean): Truth => (value ? 'true' : 'false');
 
@@ -308,7 +307,7 @@ interface NaiveNeed {
   readonly needs: readonly string[];
 }
 
-function naive(
+function evaluateNaively(
   { rules }: Policy,
   options: PolicySettings,
   order: PolicyOrder,
@@ -325,7 +324,7 @@ function naive(
       const listed = options.approvalTasks.includes(order.task);
       return { refused: false, sure: listed, needs: listed ? [fallback] : [] };
     }
-    const task = or(
+    const task = anyOf(
       first.tasks.map((each) => {
         if (each === 'all') return 'true';
         if (each === 'charge') return truth(facts.task.effect === 'charge');
@@ -336,7 +335,7 @@ function naive(
     const host = name.split('@').at(-1) ?? '';
     const labels = host.split('.');
     const hosts = labels.slice(1).map((_, index) => labels.slice(index).join('.'));
-    const named = or(
+    const named = anyOf(
       first.names.map((pattern): Truth => {
         if (pattern === '*') return 'true';
         if (pattern.startsWith('tag:')) {
@@ -353,14 +352,14 @@ function naive(
     const by =
       first.by.length === 0
         ? 'true'
-        : or(
+        : anyOf(
             first.by.map((id): Truth => {
               if (id.startsWith('U')) return truth(id === order.requester);
               const members = facts.groups.get(id);
               return members === undefined ? 'unknown' : truth([...members].includes(order.requester));
             }),
           );
-    const doubt = and([task, named, by]);
+    const doubt = allOf([task, named, by]);
     const price = priceTruth(first);
     if (doubt === 'false' || price === 'false') return needsOf(name, others);
     if (first.decision === 'free') {
@@ -388,8 +387,8 @@ function naive(
   return { refused, sure, needs: refused ? [] : needs };
 }
 
-describe('for random policies and orders', () => {
-  test('it agrees with a naive evaluator', () => {
+describe('with random policies and orders', () => {
+  test('the result matches a naive evaluator', () => {
     fc.assert(
       fc.property(policy, settings, situation, (drawn, options, { order, facts }) => {
         const rules = {
@@ -399,15 +398,15 @@ describe('for random policies and orders', () => {
           ),
         };
         const { requirements } = evaluatePolicy(rules, options, order, facts);
-        const expected = naive(rules, options, order, facts);
+        const expected = evaluateNaively(rules, options, order, facts);
         expect(requirements.outcome === 'refuse').toBe(expected.refused);
-        expect([...new Set(keysOf(requirements))].sort()).toEqual([...expected.needs].sort());
+        expect([...new Set(getKeys(requirements))].sort()).toEqual([...expected.needs].sort());
       }),
       { numRuns: runs(10_000) },
     );
   });
 
-  test('an unknown fact never makes an order need less', () => {
+  test('an unknown fact never reduces the requirements', () => {
     fc.assert(
       fc.property(policy, settings, situation, (drawn, options, { order, facts }) => {
         const rules = {
@@ -417,18 +416,18 @@ describe('for random policies and orders', () => {
           ),
         };
         const { requirements } = evaluatePolicy(rules, options, order, facts);
-        for (const world of worlds({ order, facts })) {
-          const known = evaluatePolicy(rules, options, order, world).requirements;
+        for (const possible of expandFacts({ order, facts })) {
+          const known = evaluatePolicy(rules, options, order, possible).requirements;
           if (requirements.outcome === 'refuse') return;
           expect(known.outcome).not.toBe('refuse');
-          expect(keysOf(requirements)).toEqual(expect.arrayContaining(keysOf(known)));
+          expect(getKeys(requirements)).toEqual(expect.arrayContaining(getKeys(known)));
         }
       }),
       { numRuns: runs(1_500) },
     );
   });
 
-  test('one more name never makes an order need less', () => {
+  test('another name never reduces the requirements', () => {
     fc.assert(
       fc.property(
         policy,
@@ -436,7 +435,7 @@ describe('for random policies and orders', () => {
         situation,
         fc.constantFrom('a.rest', 'b.example'),
         (rules, options, { order, facts }, name) => {
-          // Amounts add up, so one more name can make another rule decide.
+          // No amounts, because they add up: another name can make another rule decide.
           const plain = { ...rules, rules: rules.rules.map((each) => ({ ...each, over: undefined })) };
           fc.pre(order.names.length > 0 && !order.usesTeamAccount);
           const before = evaluatePolicy(plain, options, order, facts).requirements;
@@ -448,14 +447,14 @@ describe('for random policies and orders', () => {
           ).requirements;
           if (after.outcome === 'refuse') return;
           expect(before.outcome).not.toBe('refuse');
-          expect(keysOf(after)).toEqual(expect.arrayContaining(keysOf(before)));
+          expect(getKeys(after)).toEqual(expect.arrayContaining(getKeys(before)));
         },
       ),
       { numRuns: runs(2_000) },
     );
   });
 
-  test('a refusing rule never makes an order need less, at any position', () => {
+  test('a refusing rule never reduces the requirements, at any position', () => {
     fc.assert(
       fc.property(
         policy,
@@ -471,9 +470,9 @@ describe('for random policies and orders', () => {
           const before = evaluatePolicy(rules, options, order, facts).requirements;
           const after = evaluatePolicy(changed, options, order, facts).requirements;
           if (after.outcome === 'refuse') return;
-          expect({ outcome: after.outcome, keys: keysOf(after) }).toEqual({
+          expect({ outcome: after.outcome, keys: getKeys(after) }).toEqual({
             outcome: before.outcome,
-            keys: keysOf(before),
+            keys: getKeys(before),
           });
         },
       ),
@@ -499,7 +498,7 @@ describe('for random policies and orders', () => {
     );
   });
 
-  test('it depends only on its input, and doesn’t change it', () => {
+  test('the result depends only on the input, which stays unchanged', () => {
     fc.assert(
       fc.property(policy, settings, situation, policy, (rules, options, { order, facts }, other) => {
         const input = structuredClone({ rules, options, order, facts });
@@ -512,7 +511,7 @@ describe('for random policies and orders', () => {
     );
   });
 
-  test('it has a result for any values', () => {
+  test('any values return a result', () => {
     const odd = fc.constantFrom(
       '',
       '*',
@@ -563,7 +562,7 @@ describe('for random policies and orders', () => {
   });
 });
 
-describe('the stricter of two demands', () => {
+describe('merging two requirements', () => {
   const two = fc
     .tuple(policy, policy, settings, situation)
     .map(
@@ -574,14 +573,14 @@ describe('the stricter of two demands', () => {
         ] as const,
     );
 
-  test('needs everything of both', () => {
+  test('keeps the stricter part of each', () => {
     fc.assert(
       fc.property(two, ([a, b]) => {
         const both = mergeStricter(a, b);
         expect(both.outcome === 'refuse').toBe(a.outcome === 'refuse' || b.outcome === 'refuse');
         expect(both.outcome === 'free').toBe(a.outcome === 'free' && b.outcome === 'free');
         if (both.outcome === 'refuse') return;
-        // Requirements of the same people are one, as strong as the strongest.
+        // Requirements of the same people are merged into the strictest one.
         const peopleOf = ({ approvers }: { readonly approvers: readonly string[] }) =>
           approvers.toSorted().join();
         const given = [...a.list, ...b.list];
@@ -592,22 +591,22 @@ describe('the stricter of two demands', () => {
           expect(covering[0]?.needed).toBeGreaterThanOrEqual(requirement.needed);
           expect(covering[0]?.signed || !requirement.signed).toBe(true);
         }
-        for (const demand of [a, b].filter(({ outcome }) => outcome === 'approve')) {
-          expect(both.ttlMs).toBeLessThanOrEqual(demand.ttlMs);
-          expect(both.remindAfterMs).toBeLessThanOrEqual(demand.remindAfterMs);
-          expect(both.escalateAfterMs).toBeLessThanOrEqual(demand.escalateAfterMs);
-          expect(both.breakGlass && !demand.breakGlass).toBe(false);
+        for (const part of [a, b].filter(({ outcome }) => outcome === 'approve')) {
+          expect(both.ttlMs).toBeLessThanOrEqual(part.ttlMs);
+          expect(both.remindAfterMs).toBeLessThanOrEqual(part.remindAfterMs);
+          expect(both.escalateAfterMs).toBeLessThanOrEqual(part.escalateAfterMs);
+          expect(both.breakGlass && !part.breakGlass).toBe(false);
         }
       }),
       { numRuns: runs(2_000) },
     );
   });
 
-  test('of a demand and itself needs the same', () => {
+  test('that are equal changes nothing', () => {
     fc.assert(
       fc.property(two, ([a]) => {
         const both = mergeStricter(a, a);
-        expect(new Set(keysOf(both))).toEqual(new Set(keysOf(a)));
+        expect(new Set(getKeys(both))).toEqual(new Set(getKeys(a)));
         expect(both).toMatchObject({ outcome: a.outcome, ttlMs: a.ttlMs, breakGlass: a.breakGlass });
       }),
       { numRuns: runs(500) },

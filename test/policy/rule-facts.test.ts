@@ -27,49 +27,48 @@ const SETTINGS: PolicySettings = {
 const EUR = (minor: number) => ({ currency: 'EUR', minor });
 const prices: PolicyFacts['prices'] = new Map([['cafe.rest', EUR(1_200)]]);
 
-/** Sources that record their calls. */
-function sources(known: Partial<FactSources['directory'] & FactSources['ruleFacts']> = {}) {
-  const asked: string[] = [];
+function recordSources(known: Partial<FactSources['directory'] & FactSources['ruleFacts']> = {}) {
+  const calls: string[] = [];
   const from: FactSources = {
     directory: {
       listGroupMembers: (id) => {
-        asked.push(id);
+        calls.push(id);
         return known.listGroupMembers?.(id) ?? Promise.resolve(['U0ANNA']);
       },
     },
     ruleFacts: {
       currency: 'EUR',
       loadPrices: async (order) => {
-        asked.push('prices');
+        calls.push('prices');
         return known.loadPrices?.(order) ?? prices;
       },
       loadTags: async (names) => {
-        asked.push('tags');
+        calls.push('tags');
         return known.loadTags?.(names) ?? new Map();
       },
     },
   };
-  return { from, asked };
+  return { from, calls };
 }
 
-const gather = (from: FactSources, rules: readonly PolicyRule[], order = ORDER) =>
+const loadFacts = (from: FactSources, rules: readonly PolicyRule[], order = ORDER) =>
   loadRuleFacts(from, rules, order);
 
-test('reads only facts that a rule uses, each group once', async () => {
-  const { from, asked } = sources();
-  await gather(from, [rule({ approvers: ['S0LEGAL'], escalateTo: ['S0BOARD'] })]);
-  expect(asked).toEqual([]);
-  await gather(from, [
+test('loads only the facts that rules use, and each group once', async () => {
+  const { from, calls } = recordSources();
+  await loadFacts(from, [rule({ approvers: ['S0LEGAL'], escalateTo: ['S0BOARD'] })]);
+  expect(calls).toEqual([]);
+  await loadFacts(from, [
     rule({ by: ['S0SALES', 'U0BOB'], names: ['tag:brand'] }),
     rule({ by: ['S0SALES'], over: EUR(1) }),
   ]);
-  expect(asked.sort()).toEqual(['S0SALES', 'prices', 'tags']);
+  expect(calls.sort()).toEqual(['S0SALES', 'prices', 'tags']);
 });
 
-test('an unknown fact is left out, and counts against the order', async () => {
-  const { from } = sources({ listGroupMembers: async () => undefined });
+test('omits unknown facts, which count against the order', async () => {
+  const { from } = recordSources({ listGroupMembers: async () => undefined });
   const rules = [rule({ by: ['S0SALES'], names: ['tag:brand'], over: EUR(1_000_000) })];
-  const facts = await gather(from, rules);
+  const facts = await loadFacts(from, rules);
   expect(facts.groups.size).toBe(0);
   expect(facts.tags.size).toBe(0);
   expect([...facts.prices]).toEqual([['cafe.rest', EUR(1_200)]]);
@@ -78,30 +77,30 @@ test('an unknown fact is left out, and counts against the order', async () => {
   expect(unknowns.map(({ kind }) => kind).sort()).toEqual(['group', 'price', 'tags', 'tags']);
 });
 
-test('a redirect touches its host and every parent, a user nothing', async () => {
-  const asked: string[] = [];
+test('loads the tags of a redirect’s host and its parents, but none for an ID', async () => {
+  const calls: string[] = [];
   const loadTags = async (hosts: readonly string[]) => {
-    asked.push(...hosts);
+    calls.push(...hosts);
     return new Map(hosts.map((host) => [host, host === 'brand.rest' ? ['brand'] : []]));
   };
-  const { from } = sources({ loadTags });
+  const { from } = recordSources({ loadTags });
   const rules = [rule({ names: ['tag:brand', 'brand.rest'], decision: 'refuse' })];
-  const outcomeOf = async (name: string, nameKind: 'host' | 'id') => {
+  const evaluateOutcome = async (name: string, nameKind: 'host' | 'id') => {
     const order = { ...ORDER, names: [name], facts: { ...ORDER.facts, nameKind } };
-    const facts = await gather(from, rules, order);
+    const facts = await loadFacts(from, rules, order);
     return evaluatePolicy({ version: 1, rules }, SETTINGS, order, facts).requirements.outcome;
   };
-  expect(await outcomeOf('info@shop.brand.rest', 'host')).toBe('refuse');
-  expect(asked).toEqual(['shop.brand.rest', 'brand.rest']);
-  expect(await outcomeOf('shop.brand.rest', 'id')).toBe('free');
-  expect(asked).toHaveLength(2);
+  expect(await evaluateOutcome('info@shop.brand.rest', 'host')).toBe('refuse');
+  expect(calls).toEqual(['shop.brand.rest', 'brand.rest']);
+  expect(await evaluateOutcome('shop.brand.rest', 'id')).toBe('free');
+  expect(calls).toHaveLength(2);
 });
 
-test('a free task costs zero, so it is not above an amount', async () => {
-  const { from } = sources({ loadPrices: async () => new Map() });
+test('prices free tasks at zero, so they exceed no amount', async () => {
+  const { from } = recordSources({ loadPrices: async () => new Map() });
   const rules = [rule({ over: EUR(0) })];
   const free = { ...ORDER, isFree: () => true };
-  const facts = await gather(from, rules, free);
+  const facts = await loadFacts(from, rules, free);
   expect([...facts.prices.values()]).toEqual([EUR(0), EUR(0)]);
   expect(evaluatePolicy({ version: 1, rules }, SETTINGS, free, facts).requirements.outcome).toBe('free');
 });

@@ -4,7 +4,7 @@ import { policyIssueSentence } from '../../src/slack/policy/policy-issue.view.ts
 import fc, { runs } from '../support/properties.ts';
 import { rules, VOCABULARY } from './arbitraries.ts';
 
-const GOOD = {
+const VALID = {
   rule_name: 'renewals',
   tasks: ['renew'],
   names: ['*.rest'],
@@ -12,16 +12,16 @@ const GOOD = {
   approvers: ['S0LEGAL', 'U0CFO'],
 };
 
-function issuesOf(fields: Readonly<Record<string, unknown>>) {
-  const read = parseRules([{ ...GOOD, ...fields }], VOCABULARY);
+function listIssues(fields: Readonly<Record<string, unknown>>) {
+  const read = parseRules([{ ...VALID, ...fields }], VOCABULARY);
   return read.ok ? [] : read.issues;
 }
 
-test('a rule with every field', () => {
+test('a rule with every field is parsed', () => {
   const read = parseRules(
     [
       {
-        ...GOOD,
+        ...VALID,
         tasks: 'renew, CREATE risk',
         names: ['*.REST', 'Café.rest', 'tag:Brand', 'cafe.rest.'],
         by: ['<@U0ANNA|anna>', '<!subteam^S0SALES|@sales>', 'U0ANNA'],
@@ -91,8 +91,8 @@ test.each<[field: string, value: unknown, code: string, sentence: string]>([
   ['ttl', '2 weeks', 'not_a_duration', 'Write it like these: 90s, 15m, 48h, 7d'],
   ['break_glass', 'yes', 'not_true_or_false', 'must be true or false'],
   ['approver', ['U0CFO'], 'unknown_field', 'Fields: “rule_name”, “tasks”, “names”'],
-])('%s: %j is %s', (field, value, code, sentence) => {
-  const issues = issuesOf({ [field]: value });
+])('%s: %j is reported as %s', (field, value, code, sentence) => {
+  const issues = listIssues({ [field]: value });
   expect(issues.map((issue) => [issue.field, issue.code])).toContainEqual([
     code === 'not_for_this_decision' ? 'approvers' : field,
     code,
@@ -105,23 +105,23 @@ test.each([
   { needed: '1' },
   { needed: '20' },
   { ttl: '2h', remind_after: '119m', escalate_after: '119m' },
-])('%j is allowed', (fields) => {
-  expect(issuesOf(fields)).toEqual([]);
+])('%j is accepted', (fields) => {
+  expect(listIssues(fields)).toEqual([]);
 });
 
-test('contradictory fields', () => {
-  expect(issuesOf({ approvers: ['U0CFO', 'U0CEO'], needed: '3' })).toMatchObject([
+test('contradictory fields are reported', () => {
+  expect(listIssues({ approvers: ['U0CFO', 'U0CEO'], needed: '3' })).toMatchObject([
     { field: 'needed', code: 'more_than_approvers', ruleName: 'renewals', given: '3', suggestions: ['2'] },
   ]);
-  expect(issuesOf({ needed: '9' })).toEqual([]);
-  expect(issuesOf({ ttl: '2h', remind_after: '2h', escalate_after: '1h' })).toMatchObject([
+  expect(listIssues({ needed: '9' })).toEqual([]);
+  expect(listIssues({ ttl: '2h', remind_after: '2h', escalate_after: '1h' })).toMatchObject([
     { field: 'remind_after', code: 'not_before_ttl' },
   ]);
 });
 
-test('every problem is listed at once, with its rule', () => {
+test('all issues are reported at once, each with its rule', () => {
   const read = parseRules(
-    [{ ...GOOD, ttl: 'soon', needed: 'two' }, 'no rule', { ...GOOD, rule_name: 'Renewals', over: 'much' }],
+    [{ ...VALID, ttl: 'soon', needed: 'two' }, 'no rule', { ...VALID, rule_name: 'Renewals', over: 'much' }],
     VOCABULARY,
   );
   expect(read.ok ? [] : read.issues.map(({ path, code, ruleName }) => [path, code, ruleName])).toEqual([
@@ -133,17 +133,17 @@ test('every problem is listed at once, with its rule', () => {
   ]);
 });
 
-test('too much is refused', () => {
-  const many = Array.from({ length: 501 }, (_, index) => ({ ...GOOD, rule_name: `rule ${index}` }));
+test('too many rules or list items are refused', () => {
+  const many = Array.from({ length: 501 }, (_, index) => ({ ...VALID, rule_name: `rule ${index}` }));
   expect(parseRules(many, VOCABULARY)).toMatchObject({ ok: false, issues: [{ code: 'too_many_rules' }] });
   expect(parseRules(many.slice(1), VOCABULARY).ok, '500 rules').toBe(true);
   const ids = Array.from({ length: 101 }, (_, index) => `U0${index}`);
-  expect(issuesOf({ approvers: ids })).toMatchObject([{ field: 'approvers', code: 'too_many_items' }]);
-  expect(issuesOf({ approvers: ids.slice(1) })).toEqual([]);
+  expect(listIssues({ approvers: ids })).toMatchObject([{ field: 'approvers', code: 'too_many_items' }]);
+  expect(listIssues({ approvers: ids.slice(1) })).toEqual([]);
 });
 
-describe('for random rules', () => {
-  test('a written rule is read back unchanged', () => {
+describe('with random rules', () => {
+  test('a serialized rule is parsed back unchanged', () => {
     fc.assert(
       fc.property(rules, fc.constantFrom('EUR', 'JPY', 'BHD'), (list, currency) => {
         const possible = list.map((rule) => ({
@@ -158,7 +158,7 @@ describe('for random rules', () => {
     );
   });
 
-  test('any input gets a result, and every problem a complete sentence', () => {
+  test('any input returns a result, and every issue has a complete sentence', () => {
     const field = fc.constantFrom(
       'rule_name',
       'tasks',

@@ -1,6 +1,6 @@
 import type { PolicyRule } from '../../src/policy/policy.ts';
 
-/** A rule by which `U0CFO` approves every order of every name, unless a test overrides it. */
+/** A rule that requires approval by `U0CFO` for every order, unless a test overrides fields. */
 export function rule(fields: Partial<PolicyRule> = {}): PolicyRule {
   return {
     name: 'a rule',

@@ -20,33 +20,33 @@ import { rule as sampleRule } from './sample.ts';
 const rule = (name: string, fields: Partial<PolicyRule> = {}) =>
   sampleRule({ name, tasks: ['renew'], ...fields });
 
-const under =
+const createEvaluator =
   (version: Policy, current: PolicySettings) =>
   ({ order, facts }: PastOrder) =>
     evaluatePolicy(version, current, order, facts).requirements;
 
-describe('the difference of two versions', () => {
+describe('diffing two versions', () => {
   const [a, b, c, d] = [rule('a'), rule('b'), rule('c'), rule('d')];
 
-  test('of the same rules is none', () => {
+  test('returns nothing for the same rules', () => {
     expect(diffPolicies([a, b], [a, b], 'EUR')).toEqual([]);
   });
 
-  test('has added and removed rules', () => {
+  test('lists added and removed rules', () => {
     expect(diffPolicies([a, b], [b, c], 'EUR')).toEqual([
       { kind: 'removed', rule: a, from: 1 },
       { kind: 'added', rule: c, to: 2 },
     ]);
   });
 
-  test('has the fewest moves', () => {
+  test('lists as few moves as possible', () => {
     expect(diffPolicies([a, b, c, d], [d, a, b, c], 'EUR')).toEqual([
       { kind: 'moved', rule: d, from: 4, to: 1 },
     ]);
     expect(diffPolicies([a, b], [b, a], 'EUR')).toEqual([{ kind: 'moved', rule: a, from: 1, to: 2 }]);
   });
 
-  test('has fields as in a file', () => {
+  test('lists changed fields as they are written in a file', () => {
     const changed = rule('a', {
       needed: 2,
       over: { currency: 'EUR', minor: 5_000 },
@@ -75,12 +75,12 @@ describe('the difference of two versions', () => {
     ['escalate_after', { escalateAfterMs: 60_000 }],
     ['escalate_to', { escalateTo: ['U0CEO'] }],
     ['break_glass', { breakGlass: true }],
-  ])('has only a change of %s', (field, change) => {
-    const [told] = diffPolicies([a], [rule('a', change)], 'EUR');
-    expect(told?.kind === 'changed' && told.fields.map((each) => each.field)).toEqual([field]);
+  ])('lists only %s if only that changed', (field, change) => {
+    const [firstChange] = diffPolicies([a], [rule('a', change)], 'EUR');
+    expect(firstChange?.kind === 'changed' && firstChange.fields.map((each) => each.field)).toEqual([field]);
   });
 
-  test('for random versions suffices to build the new one', () => {
+  test('lists enough to rebuild the new version, for random versions', () => {
     fc.assert(
       fc.property(rules, rules, fc.func(fc.boolean()), (before, after, keep) => {
         const named = after.map((each, index) => ({
@@ -89,22 +89,22 @@ describe('the difference of two versions', () => {
         }));
         const changes = diffPolicies(before, named, 'EUR');
         const removed = changes.flatMap((change) => (change.kind === 'removed' ? [change.rule.name] : []));
-        const placed = changes.flatMap((change) =>
+        const positions = changes.flatMap((change) =>
           change.kind === 'added' || change.kind === 'moved' ? [[change.to, change.rule.name] as const] : [],
         );
-        const moved = new Set(placed.map(([, name]) => name));
-        const made = before
+        const moved = new Set(positions.map(([, name]) => name));
+        const rebuilt = before
           .map(({ name }) => name)
           .filter((name) => !removed.includes(name) && !moved.has(name));
-        for (const [to, name] of placed.toSorted(([x], [y]) => x - y)) made.splice(to - 1, 0, name);
-        expect(made).toEqual(named.map(({ name }) => name));
+        for (const [to, name] of positions.toSorted(([x], [y]) => x - y)) rebuilt.splice(to - 1, 0, name);
+        expect(rebuilt).toEqual(named.map(({ name }) => name));
         const old = new Map(before.map((each) => [each.name, each]));
         for (const each of named) {
           const isChanged = changes.some(
             ({ kind, rule: other }) => kind === 'changed' && other.name === each.name,
           );
-          const was = old.get(each.name);
-          if (!isChanged && was !== undefined) expect(each).toEqual(was);
+          const previous = old.get(each.name);
+          if (!isChanged && previous !== undefined) expect(each).toEqual(previous);
         }
       }),
       { numRuns: runs(2_000) },
@@ -137,7 +137,7 @@ test('a rule is described part by part', () => {
   expect(all).toMatchObject({ tasks: [{ kind: 'all' }], names: [{ kind: 'all' }] });
 });
 
-describe('past orders under a draft', () => {
+describe('replaying past orders under a draft', () => {
   const options = {
     approvalTasks: ['renew'],
     approvers: ['U0BOSS'],
@@ -165,7 +165,7 @@ describe('past orders under a draft', () => {
     };
   });
 
-  test('are counted by how they would differ', () => {
+  test('counts orders by how their requirements would change', () => {
     const draft = [
       rule('free', { names: ['a.rest'], decision: 'free', approvers: [] }),
       rule('refused', { names: ['b.rest'], decision: 'refuse', approvers: [] }),
@@ -173,7 +173,7 @@ describe('past orders under a draft', () => {
       rule('others', { names: ['d.rest'], approvers: ['U0CFO'] }),
       rule('the same in a rule', { names: ['e.rest'], approvers: ['U0BOSS'] }),
     ];
-    const result = comparePastOrders(under({ version: 2, rules: draft }, options), past);
+    const result = comparePastOrders(createEvaluator({ version: 2, rules: draft }, options), past);
     expect(result).toMatchObject({
       total: 5,
       unchanged: 1,
@@ -188,7 +188,7 @@ describe('past orders under a draft', () => {
     ]);
   });
 
-  test('don’t change under the policy that decided them', () => {
+  test('finds no change under the policy that decided them', () => {
     fc.assert(
       fc.property(policy, settings, fc.array(situation, { maxLength: 5 }), (version, current, orders) => {
         const kept = orders.map(({ order, facts: known }, index) => ({
@@ -197,7 +197,7 @@ describe('past orders under a draft', () => {
           facts: known,
           requirements: evaluatePolicy(version, current, order, known).requirements,
         }));
-        expect(comparePastOrders(under(version, current), kept)).toMatchObject({
+        expect(comparePastOrders(createEvaluator(version, current), kept)).toMatchObject({
           unchanged: kept.length,
           changedOrders: [],
         });
@@ -222,17 +222,17 @@ const CURRENT = {
 describe.each(STARTING_POINTS)('the starting policy %s', (name) => {
   const vocabulary = { tasks: ORDER_TASK_NAMES, currency: 'EUR' };
 
-  const groupsOf = ({ roles }: StartingPoint) =>
+  const assignGroups = ({ roles }: StartingPoint) =>
     Object.fromEntries(roles.map((role) => [role, [`S0${role.replace('_', '').toUpperCase()}`]]));
 
-  test('is a valid policy once it has people', () => {
+  test('is valid once its roles have groups', () => {
     const start = getStartingPoint(name);
-    const read = parseRules(fillStartingPoint(start, groupsOf(start), { canSign: true }), vocabulary);
+    const read = parseRules(fillStartingPoint(start, assignGroups(start), { canSign: true }), vocabulary);
     expect(read).toMatchObject({ ok: true });
     expect(JSON.stringify(read)).not.toMatch(/managers|finance|legal|brand_owners|security/);
   });
 
-  test('names every role without a person', () => {
+  test('reports missing approvers if its roles have no groups', () => {
     const start = getStartingPoint(name);
     const read = parseRules(fillStartingPoint(start, {}, { canSign: true }), vocabulary);
     expect(read.ok ? [] : read.issues.map(({ field, code }) => [field, code])).toContainEqual([
@@ -241,9 +241,9 @@ describe.each(STARTING_POINTS)('the starting policy %s', (name) => {
     ]);
   });
 
-  test('makes no task free for everybody that can lose a name or take it down', () => {
+  test('has no free task that can lose a name or take it down', () => {
     const start = getStartingPoint(name);
-    const read = parseRules(fillStartingPoint(start, groupsOf(start), { canSign: true }), vocabulary);
+    const read = parseRules(fillStartingPoint(start, assignGroups(start), { canSign: true }), vocabulary);
     expect(read).toMatchObject({ ok: true });
     for (const task of Object.values(ORDER_TASKS).filter(({ risk }) => risk !== 'none')) {
       for (const tags of [[], ['brand', 'guarded', 'own']]) {
@@ -264,9 +264,9 @@ describe.each(STARTING_POINTS)('the starting policy %s', (name) => {
     }
   });
 
-  test('says for whom new nameservers are free', () => {
+  test('lets at most managers change the nameservers of unprotected names freely', () => {
     const start = getStartingPoint(name);
-    const read = parseRules(fillStartingPoint(start, groupsOf(start), { canSign: true }), vocabulary);
+    const read = parseRules(fillStartingPoint(start, assignGroups(start), { canSign: true }), vocabulary);
     expect(read).toMatchObject({ ok: true });
     const current = { ...CURRENT, approvalTasks: ['nameservers'] };
     const outcomeFor = (requester: string, tags: readonly string[]) =>

@@ -5,7 +5,7 @@ import { findTask } from '../../src/orders/tasks.ts';
 import { findWeakenedSettings, findWeakeningEdits } from '../../src/policy/weakening.ts';
 import { rule } from './sample.ts';
 
-describe('a changed setting', () => {
+describe('finding weakened settings', () => {
   const before = {
     approvers: ['U0BOB', 'S0LEADS'],
     silentApprovers: [],
@@ -16,34 +16,34 @@ describe('a changed setting', () => {
 
   test.each([
     ['nothing', {}, []],
-    ['one more approver', { approvers: ['U0BOB', 'S0LEADS', 'U0EVE'] }, ['approvers']],
-    ['one approver replaced by another', { approvers: ['U0BOB', 'U0EVE'] }, ['approvers']],
-    ['one approver fewer', { approvers: ['U0BOB'] }, []],
-    ['the same approvers in another sequence', { approvers: ['S0LEADS', 'U0BOB'] }, []],
-    ['one more silent approver', { silentApprovers: ['U0EVE'] }, ['silent_approvers']],
-    ['an approver who is silent from now on', { approvers: ['S0LEADS'], silentApprovers: ['U0BOB'] }, []],
+    ['an added approver', { approvers: ['U0BOB', 'S0LEADS', 'U0EVE'] }, ['approvers']],
+    ['a replaced approver', { approvers: ['U0BOB', 'U0EVE'] }, ['approvers']],
+    ['a removed approver', { approvers: ['U0BOB'] }, []],
+    ['reordered approvers', { approvers: ['S0LEADS', 'U0BOB'] }, []],
+    ['an added silent approver', { silentApprovers: ['U0EVE'] }, ['silent_approvers']],
+    ['an approver who becomes silent', { approvers: ['S0LEADS'], silentApprovers: ['U0BOB'] }, []],
     ['fewer approvals', { approvalsRequired: 1 }, ['approvals_required']],
     ['more approvals', { approvalsRequired: 3 }, []],
-    ['one task fewer', { approvalTasks: ['renew'] }, ['approval_tasks']],
-    ['one task replaced by another', { approvalTasks: ['renew', 'create'] }, ['approval_tasks']],
-    ['one more task', { approvalTasks: ['renew', 'delete', 'create'] }, []],
-    ['requesters may approve', { allowSelfApproval: true }, ['allow_self_approval']],
+    ['a removed task', { approvalTasks: ['renew'] }, ['approval_tasks']],
+    ['a replaced task', { approvalTasks: ['renew', 'create'] }, ['approval_tasks']],
+    ['an added task', { approvalTasks: ['renew', 'delete', 'create'] }, []],
+    ['allowed self-approval', { allowSelfApproval: true }, ['allow_self_approval']],
     [
-      'one that loosens beside one that tightens',
+      'one weakened and one strengthened setting',
       { approvalsRequired: 3, allowSelfApproval: true },
       ['allow_self_approval'],
     ],
-  ])('%s', (_, change, loosened) => {
-    expect([...findWeakenedSettings(before, { ...before, ...change })]).toEqual(loosened);
+  ])('%s', (_, change, weakened) => {
+    expect([...findWeakenedSettings(before, { ...before, ...change })]).toEqual(weakened);
   });
 
-  test('requesters may no longer approve: that tightens', () => {
+  test('disallowed self-approval', () => {
     const allowed = { ...before, allowSelfApproval: true };
     expect(findWeakenedSettings(allowed, before).size).toBe(0);
   });
 });
 
-describe('a changed price, with a rule above 100.00', () => {
+describe('finding price changes that weaken a rule over 100.00', () => {
   const price = (given: Partial<Price> & { minor?: number; currency?: string } = {}): Price => {
     const { minor = 15_000, currency = 'EUR', ...rest } = given;
     return {
@@ -64,113 +64,108 @@ describe('a changed price, with a rule above 100.00', () => {
     getTaskRisk: findTask,
     today: '2026-11-23',
   };
-  const loosens = (list: readonly Price[], edit: PriceEdit, given: Partial<typeof conditions> = {}) =>
+  const weakens = (list: readonly Price[], edit: PriceEdit, given: Partial<typeof conditions> = {}) =>
     findWeakeningEdits(list, [edit], { ...conditions, ...given }).length === 1;
   const edit = (before: Price | undefined, after: Price) => ({ before, after });
   const cheap = price({ minor: 5_000 });
 
   test.each<[string, readonly Price[], PriceEdit, boolean]>([
-    ['falls to it', [price()], edit(price(), price({ minor: 10_000 })), true],
-    ['falls and stays above it', [price()], edit(price(), price({ minor: 10_001 })), false],
+    ['falls to 100.00', [price()], edit(price(), price({ minor: 10_000 })), true],
+    ['falls but stays above 100.00', [price()], edit(price(), price({ minor: 10_001 })), false],
     ['rises', [cheap], edit(cheap, price()), false],
     [
-      'falls beneath it, where an order of several names was above',
+      'falls further below 100.00, where orders of several names were above',
       [cheap],
       edit(cheap, price({ minor: 4_000 })),
       true,
     ],
-    ['is listed for the first time, below it', [], edit(undefined, cheap), true],
-    ['is listed for the first time, above it', [], edit(undefined, price()), false],
+    ['is new and below 100.00', [], edit(undefined, cheap), true],
+    ['is new and above 100.00', [], edit(undefined, price()), false],
+    ['changes to another currency', [price()], edit(price(), price({ minor: 1, currency: 'USD' })), false],
     [
-      'becomes one of another currency',
-      [price()],
-      edit(price(), price({ minor: 1, currency: 'USD' })),
-      false,
-    ],
-    [
-      'comes from another currency',
+      'changes from another currency',
       [price({ currency: 'USD' })],
       edit(price({ currency: 'USD' }), cheap),
       true,
     ],
     [
-      'falls from a day that is ahead',
+      'falls from a future day',
       [price()],
       edit(undefined, price({ minor: 1, validFrom: '2027-01-01' })),
       true,
     ],
     [
-      'was another one in the past',
+      'was lower in the past',
       [price()],
       edit(undefined, price({ minor: 1, validFrom: '2025-01-01' })),
       false,
     ],
     [
-      'begins later, which lets a former one hold',
+      'begins later, so that an earlier, lower price applies',
       [price({ minor: 1, validFrom: '2025-01-01' }), price()],
       edit(price(), price({ validFrom: '2027-01-01' })),
       true,
     ],
     [
-      'of two years falls below that of two times one year',
+      'for two years is below twice the yearly price',
       [cheap],
       edit(undefined, price({ period: 2, minor: 9_000 })),
       true,
     ],
-    ['of another task falls', [], edit(undefined, price({ task: 'create', minor: 1 })), false],
-    ['of another zone falls', [], edit(undefined, price({ zone: 'example', minor: 1 })), false],
-    ['of a zone beneath falls', [], edit(undefined, price({ zone: 'co.rest', minor: 1 })), true],
-  ])('that %s', (_, list, change, expected) => {
-    expect(loosens(list, change)).toBe(expected);
+    ['of another task is new and low', [], edit(undefined, price({ task: 'create', minor: 1 })), false],
+    ['of another zone is new and low', [], edit(undefined, price({ zone: 'example', minor: 1 })), false],
+    ['of a zone below is new and low', [], edit(undefined, price({ zone: 'co.rest', minor: 1 })), true],
+  ])('if the price %s', (_, list, change, expected) => {
+    expect(weakens(list, change)).toBe(expected);
   });
 
   test.each([
-    ['charge', ['charge'], ['*'], true],
-    ['all', ['all'], ['cafe.rest'], true],
+    ['charged tasks', ['charge'], ['*'], true],
+    ['all tasks', ['all'], ['cafe.rest'], true],
     ['a tag', ['renew'], ['tag:brand'], true],
     ['a name of another zone', ['renew'], ['cafe.example'], false],
-    ['tasks at risk', ['risk'], ['*'], false],
-  ])('matters for rules on %s', (_, tasks, names, expected) => {
+    ['risky tasks', ['risk'], ['*'], false],
+  ])('compares a lower price with a rule for %s', (_, tasks, names, expected) => {
     const rules = [rule({ tasks, names, over })];
-    expect(loosens([price()], edit(price(), price({ minor: 1 })), { rules })).toBe(expected);
+    expect(weakens([price()], edit(price(), price({ minor: 1 })), { rules })).toBe(expected);
   });
 
-  test('matters for a rule on a parent name', () => {
+  test('compares a lower price with a rule for a parent name', () => {
     const rules = [rule({ tasks: ['renew'], names: ['co.rest'], over })];
     const under = price({ zone: 'co.rest' });
     expect(
-      loosens([under], edit(under, { ...under, amount: { currency: 'EUR', minor: 1 } }), { rules }),
+      weakens([under], edit(under, { ...under, amount: { currency: 'EUR', minor: 1 } }), { rules }),
     ).toBe(true);
-    expect(loosens([price()], edit(price(), price({ minor: 1 })), { rules })).toBe(true);
+    expect(weakens([price()], edit(price(), price({ minor: 1 })), { rules })).toBe(true);
   });
 
-  test('applies at once if no rule has an amount', () => {
+  test('returns nothing if no rule has an amount', () => {
     const rules = [rule({ tasks: ['renew'], names: ['*'] })];
-    expect(loosens([price()], edit(price(), price({ minor: 1 })), { rules })).toBe(false);
+    expect(weakens([price()], edit(price(), price({ minor: 1 })), { rules })).toBe(false);
   });
 
   test.each<[string, readonly string[], PriceEdit, boolean]>([
-    ['falls to it', ['*.rest'], edit(price(), price({ minor: 10_000 })), true],
-    ['is listed for the first time, within it', ['tag:brand'], edit(undefined, cheap), true],
-    ['falls and stays above it', ['*.rest'], edit(price(), price({ minor: 10_001 })), false],
-    ['was within it', ['*.rest'], edit(cheap, price({ minor: 4_000 })), false],
+    ['falls to the limit', ['*.rest'], edit(price(), price({ minor: 10_000 })), true],
+    ['is new and within the limit', ['tag:brand'], edit(undefined, cheap), true],
+    ['falls but stays above the limit', ['*.rest'], edit(price(), price({ minor: 10_001 })), false],
+    ['was already within the limit', ['*.rest'], edit(cheap, price({ minor: 4_000 })), false],
     ['rises', ['*.rest'], edit(cheap, price()), false],
     ['is of another zone', ['*.example'], edit(price(), cheap), false],
     ['is of another task', ['*'], edit(undefined, price({ task: 'restore', minor: 1 })), false],
-  ])('is compared with a mandate’s price limit: %s', (_, names, change, expected) => {
+  ])('compares it with a mandate’s price limit, if it %s', (_, names, change, expected) => {
     const list = change.before === undefined ? [] : [change.before];
-    expect(loosens(list, change, { rules: [], mandates: [{ names, maxPrice: over }] })).toBe(expected);
+    expect(weakens(list, change, { rules: [], mandates: [{ names, maxPrice: over }] })).toBe(expected);
   });
 
   test.each<[string, PriceEdit, boolean]>([
-    ['falls, so that it pays for more', edit(cheap, price({ minor: 4_000 })), true],
+    ['falls', edit(cheap, price({ minor: 4_000 })), true],
     ['of any task falls', edit(price({ task: 'create' }), price({ task: 'create', minor: 9_000 })), true],
-    ['is more than the whole budget', edit(price(), price({ minor: 10_001 })), false],
+    ['still exceeds the whole budget', edit(price(), price({ minor: 10_001 })), false],
     ['rises', edit(cheap, price()), false],
     ['stays the same', edit(cheap, price({ minor: 5_000, source: 'Contract 8' })), false],
     ['falls in another currency', edit(cheap, price({ minor: 1, currency: 'USD' })), false],
-  ])('is compared with budgets: %s', (_, change, expected) => {
+  ])('compares it with budgets, if it %s', (_, change, expected) => {
     const list = change.before === undefined ? [] : [change.before];
-    expect(loosens(list, change, { rules: [], budgets: [{ amount: over }] })).toBe(expected);
+    expect(weakens(list, change, { rules: [], budgets: [{ amount: over }] })).toBe(expected);
   });
 });

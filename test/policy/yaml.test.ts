@@ -24,12 +24,12 @@ const EXAMPLE = `- rule_name: transfers of the brand
   decision: free
 `;
 
-function linesOf(text: string) {
+function listIssueLines(text: string) {
   const read = parsePolicyYaml(text, VOCABULARY);
   return read.ok ? [] : read.issues.map(({ line, code }) => [line, code]);
 }
 
-test('a file is read, and written unchanged', () => {
+test('a file is parsed, and formatted back unchanged', () => {
   const read = parsePolicyYaml(EXAMPLE, VOCABULARY);
   expect(read.ok ? read.rules.map(({ name, over, needed }) => [name, over?.minor, needed]) : read).toEqual([
     ['transfers of the brand', undefined, 2],
@@ -42,18 +42,18 @@ test('a file is read, and written unchanged', () => {
 });
 
 test.each(['xn--53h.com', '"☕.com"', '" ca\u200bfe.example"', '"*.☕.com"'])(
-  'a rule may name %s',
+  'a rule can name %s',
   (name) => {
     expect(parsePolicyYaml(EXAMPLE.replace('"*.rest"', name), VOCABULARY).ok).toBe(true);
   },
 );
 
 test.each([
-  ['another end of lines', EXAMPLE.replaceAll('\n', '\r\n')],
+  ['CRLF line ends', EXAMPLE.replaceAll('\n', '\r\n')],
   ['a byte-order mark', `\uFEFF${EXAMPLE}`],
-  ['comments and a start', `# ours\n---\n${EXAMPLE}# end\n`],
+  ['comments and a document start', `# ours\n---\n${EXAMPLE}# end\n`],
   ['block lists', EXAMPLE.replace('[S0LEGAL, U0CFO]', '\n    - S0LEGAL\n    - "U0CFO"')],
-])('%s changes nothing', (_name, text) => {
+])('a file with %s is parsed the same', (_name, text) => {
   expect(parsePolicyYaml(text, VOCABULARY)).toEqual(parsePolicyYaml(EXAMPLE, VOCABULARY));
 });
 
@@ -63,10 +63,10 @@ test('an empty file is a policy without rules', () => {
   expect(parsePolicyYaml(formatPolicyYaml([], 'EUR'), VOCABULARY)).toEqual({ ok: true, rules: [] });
 });
 
-describe('a problem has its line', () => {
+describe('an issue has its line', () => {
   test.each<[name: string, text: string, expected: (string | number)[][]]>([
     [
-      'fields',
+      'invalid values',
       EXAMPLE.replace('48h', 'soon').replace('100.00', '1,5').replace('decision: free', 'decision: fre'),
       [
         [7, 'not_a_duration'],
@@ -79,18 +79,18 @@ describe('a problem has its line', () => {
       EXAMPLE.replace('[S0LEGAL, U0CFO]', '\n    - S0LEGAL\n    - "@cfo"'),
       [[7, 'not_an_id']],
     ],
-    ['a missing field is reported at its rule', EXAMPLE.replace('  tasks: [renew]\n', ''), [[8, 'missing']]],
+    ['a missing field, at the line of its rule', EXAMPLE.replace('  tasks: [renew]\n', ''), [[8, 'missing']]],
     ['an unknown field', EXAMPLE.replace('  needed', '  need'), [[6, 'unknown_field']]],
-    ['a field twice', EXAMPLE.replace('  ttl: 48h', '  ttl: 48h\n  needed: 1'), [[8, 'duplicate_field']]],
+    ['a duplicate field', EXAMPLE.replace('  ttl: 48h', '  ttl: 48h\n  needed: 1'), [[8, 'duplicate_field']]],
     [
-      'a field twice, below another problem',
+      'a duplicate field below another issue',
       EXAMPLE.replace('48h', 'soon').replace('  over: 100.00', '  over: 100.00\n  over: 1'),
       [
         [7, 'not_a_duration'],
         [13, 'duplicate_field'],
       ],
     ],
-    ['no list', '# ours\nrule_name: x\n', [[2, 'not_a_list_of_rules']]],
+    ['a map instead of a list', '# ours\nrule_name: x\n', [[2, 'not_a_list_of_rules']]],
     [
       'a list in a list',
       '- rule_name: x\n- [a]\n',
@@ -103,22 +103,18 @@ describe('a problem has its line', () => {
     ],
     ['broken YAML', EXAMPLE.replace('[renew]', '[renew'), [[10, 'invalid_yaml']]],
     ['an alias', EXAMPLE.replace('"*.rest"', '*all'), [[10, 'alias']]],
-    ['a star without quotes', EXAMPLE.replace('"*.rest"', '*.rest'), [[10, 'alias']]],
-    [
-      'an alias after a text of several lines',
-      '- rule_name: |\n    a\n    b\n\n  tasks: *x\n',
-      [[5, 'alias']],
-    ],
+    ['an unquoted star', EXAMPLE.replace('"*.rest"', '*.rest'), [[10, 'alias']]],
+    ['an alias after multiline text', '- rule_name: |\n    a\n    b\n\n  tasks: *x\n', [[5, 'alias']]],
     ['an anchor', EXAMPLE.replace('[renew]', '&a [renew]'), [[9, 'alias']]],
     ['a tag', EXAMPLE.replace('100.00', '!!float 100.00'), [[12, 'tag']]],
     ['a misspelled tag', EXAMPLE.replace('100.00', '!js/function x'), [[12, 'tag']]],
     ['a directive', `%TAG ! !foo\n---\n${EXAMPLE}`, [[1, 'directive']]],
     ['two documents', `${EXAMPLE}---\n${EXAMPLE}`, [[19, 'multiple_documents']]],
   ])('%s', (_name, text, expected) => {
-    expect(linesOf(text)).toEqual(expected);
+    expect(listIssueLines(text)).toEqual(expected);
   });
 
-  test('and a sentence that says what to write', () => {
+  test('and a sentence that says how to fix it', () => {
     const read = parsePolicyYaml(EXAMPLE.replace('48h', 'soon'), VOCABULARY);
     expect(read.ok ? [] : read.issues.map(policyIssueSentence)).toEqual([
       'Line 7, rule “transfers of the brand”, field “ttl”: “soon” isn’t a duration. Write it like these: 90s, 15m, 48h, 7d.',
@@ -130,54 +126,54 @@ describe('a problem has its line', () => {
   });
 });
 
-// Without the lexer's check the first three crash the process or overflow its stack.
+// Without the lexer's check, the first three crash the process or overflow its stack.
 test.each([
-  ['lists in lists', '['.repeat(100_000), 'nested_too_deep'],
-  ['items of items', '- '.repeat(60_000), 'nested_too_deep'],
-  ['keys of keys', '? '.repeat(60_000), 'nested_too_deep'],
-  ['maps in maps', '{a: '.repeat(30_000), 'nested_too_deep'],
-  ['values of values', 'a: '.repeat(40_000), 'nested_too_deep'],
+  ['nested lists', '['.repeat(100_000), 'nested_too_deep'],
+  ['nested items', '- '.repeat(60_000), 'nested_too_deep'],
+  ['nested keys', '? '.repeat(60_000), 'nested_too_deep'],
+  ['nested maps', '{a: '.repeat(30_000), 'nested_too_deep'],
+  ['nested values', 'a: '.repeat(40_000), 'nested_too_deep'],
   [
-    'ever deeper lines',
+    'ever deeper indents',
     Array.from({ length: 300 }, (_, depth) => `${' '.repeat(depth)}a:`).join('\n'),
     'nested_too_deep',
   ],
-  ['a large file', ' '.repeat(MAX_YAML_LENGTH + 1), 'file_too_large'],
-  ['very many pieces', '[]'.repeat(60_000), 'file_too_large'],
-  ['aliases of aliases', '- &a [x, x]\n- &b [*a, *a]\n- &c [*b, *b]\n', 'alias'],
+  ['files over the size limit', ' '.repeat(MAX_YAML_LENGTH + 1), 'file_too_large'],
+  ['too many tokens', '[]'.repeat(60_000), 'file_too_large'],
+  ['nested aliases', '- &a [x, x]\n- &b [*a, *a]\n- &c [*b, *b]\n', 'alias'],
 ])('%s are refused', (_name, text, code) => {
-  expect(linesOf(text)).toMatchObject([[expect.any(Number), code]]);
+  expect(listIssueLines(text)).toMatchObject([[expect.any(Number), code]]);
 });
 
 test.each([
-  ['four lists in a list', '[[[[]]]]', '[[[[[]]]]]', 'nested_too_deep'],
-  ['four signs in a line', '- - - - a', '- - - - - a', 'nested_too_deep'],
-  ['an indent of 40', `a:\n${' '.repeat(40)}b`, `a:\n${' '.repeat(41)}b`, 'nested_too_deep'],
+  ['five nested lists', '[[[[]]]]', '[[[[[]]]]]', 'nested_too_deep'],
+  ['four list items in a line', '- - - - a', '- - - - - a', 'nested_too_deep'],
+  ['an indent of 40 spaces', `a:\n${' '.repeat(40)}b`, `a:\n${' '.repeat(41)}b`, 'nested_too_deep'],
   [
     'the largest file',
     `#${' '.repeat(MAX_YAML_LENGTH - 1)}`,
     `#${' '.repeat(MAX_YAML_LENGTH)}`,
     'file_too_large',
   ],
-  ['the most tokens', '#\n'.repeat(30_000), '#\n'.repeat(30_001), 'file_too_large'],
-])('%s is not refused for its size, and more is', (_name, allowed, more, code) => {
-  const codes = [allowed, more].map((text) => linesOf(text).some(([, found]) => found === code));
+  ['the largest number of tokens', '#\n'.repeat(30_000), '#\n'.repeat(30_001), 'file_too_large'],
+])('%s is accepted, and one more is refused', (_name, allowed, more, code) => {
+  const codes = [allowed, more].map((text) => listIssueLines(text).some(([, found]) => found === code));
   expect(codes).toEqual([false, true]);
 });
 
-test('a line may begin with a long text, and have a long space', () => {
+test('a line can have long text and long runs of spaces', () => {
   const text = `# ${'x'.repeat(60)}\n${'['.padEnd(60)}]`;
   expect(parsePolicyYaml(text, VOCABULARY)).toEqual({ ok: true, rules: [] });
 });
 
 test.each([
-  ['a name of the prototype', EXAMPLE.replace('  ttl', '  __proto__')],
+  ['a prototype property', EXAMPLE.replace('  ttl', '  __proto__')],
   ['a list', EXAMPLE.replace('  ttl: 48h', '  ? [a]\n  : x')],
 ])('%s as a key is refused', (_name, text) => {
-  expect(linesOf(text)).toEqual([[7, 'invalid_key']]);
+  expect(listIssueLines(text)).toEqual([[7, 'invalid_key']]);
 });
 
-describe('for random texts', () => {
+describe('with random texts', () => {
   const named = fc.oneof(
     fc.string({ minLength: 1, maxLength: 30, unit: 'grapheme' }),
     fc.constantFrom(
@@ -202,12 +198,12 @@ describe('for random texts', () => {
     ),
   );
 
-  test('written text is read back unchanged', () => {
+  test('formatted rules are parsed back unchanged', () => {
     fc.assert(
       fc.property(rules, fc.array(named, { minLength: 7, maxLength: 7 }), (list, names) => {
         const written = list.map((rule, index) => ({
           ...rule,
-          // Names are distinct, trimmed and without invisible characters.
+          // Valid names are distinct, trimmed, and have no invisible characters.
           name: `${(names[index] ?? '').replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '').trim()}${index}`,
           needed: rule.decision === 'approve' ? Math.min(rule.needed, rule.approvers.length) : 1,
         }));
@@ -220,7 +216,7 @@ describe('for random texts', () => {
     );
   });
 
-  test('any text gets a result with a line that exists', () => {
+  test('any text returns rules, or issues with an existing line', () => {
     const piece = fc.constantFrom(
       ...[
         '- ',

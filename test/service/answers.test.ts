@@ -57,7 +57,7 @@ describe('the outcome of a charge by its response', () => {
     [200, status('S0105', 'ERROR'), 'unknown_outcome'],
     [200, status('S0105', 'error'), 'unknown_outcome'],
     [200, status('S0105', 'FAILURE'), 'unknown_outcome'],
-    // Success codes that the document shows for other tasks.
+    // Documented success codes of other tasks.
     [200, status('S1321001', 'SUCCESS'), 'unknown_outcome'],
     [200, status('S1321003', 'SUCCESS'), 'unknown_outcome'],
     [200, status('S1301001', 'SUCCESS'), 'unknown_outcome'],
@@ -97,7 +97,7 @@ describe('the outcome of a charge by its response', () => {
     });
   });
 
-  it('a contradictory response is reported, with all that the service said', async () => {
+  it('a contradictory response is reported with the service’s code and text', async () => {
     answering(200, status('S0502', 'SUCCESS'));
     const other = await errorOf(renew());
     expect(other.message).toBe(
@@ -110,11 +110,12 @@ describe('the outcome of a charge by its response', () => {
     );
   });
 
-  it('a status that refuses and a code that doesn’t are never a refusal', () => {
+  it('an error status with a success code is never a refusal', () => {
     const done: Envelope = { status: { code: 'S1', text: '' }, messages: [], data: [] };
     for (let httpStatus = 300; httpStatus < 600; httpStatus += 1) {
       expect(
-        classifyResponse({ effect: 'charge' }, { status: httpStatus, envelope: done, unreadable: '' }).kind,
+        classifyResponse({ effect: 'charge' }, { status: httpStatus, envelope: done, unreadableReason: '' })
+          .kind,
         String(httpStatus),
       ).toBe('unknown_outcome');
     }
@@ -144,14 +145,14 @@ describe('a response that can’t be read', () => {
   });
 });
 
-it('without time, nothing is sent', async () => {
+it('nothing is sent with a timeout of zero', async () => {
   const count = service.requests.length;
   const call = client.run(domainRenew, { name: 'cafe.rest', period: 1 }, { timeoutMs: 0 });
   expect(await errorOf(call)).toMatchObject({ kind: 'not_sent' });
   expect(service.requests).toHaveLength(count);
 });
 
-describe('a task whose success code the document shows', () => {
+describe('a task with a documented success code', () => {
   const said = (code: string, type = 'SUCCESS'): object => ({ status: { code, text: 'said', type } });
   const redirect = { source: 'a.rest', target: 'b.rest', type: 'DOMAIN', mode: 'HTTP' } as const;
   const user = { user: 'kim', context: 4, defaultEmail: 'k@a.rest' };
@@ -222,7 +223,7 @@ describe('both codecs give the same envelope', () => {
       more: 'ignored',
     };
     const { received, ...envelope } = decodeJson(Buffer.from(`\ufeff${JSON.stringify(body)}`)).envelope;
-    expect(received, 'the whole answer').toEqual(body);
+    expect(received, 'the whole response').toEqual(body);
     expect(envelope).toEqual({
       stid: '20260701-app1-1',
       status: { code: '1301001', text: 'created' },
@@ -240,7 +241,7 @@ describe('both codecs give the same envelope', () => {
         '<object><type>user</type><value><![CDATA[<k>&amp;]]></value></object></msg>',
     ).replace('</status>', '<object><type>contact</type><value>77</value></object></status>');
     const { received, ...envelope } = decodeXml(Buffer.from(xml)).envelope;
-    expect(received, 'the whole answer').toMatchObject({
+    expect(received, 'the whole response').toMatchObject({
       result: { data: { summary: '2', hash: 'h' }, msg: [{ code: 'MSG1' }] },
       stid: '20260701-app1-2',
     });
@@ -263,14 +264,14 @@ describe('both codecs give the same envelope', () => {
   it.each([
     ['the declaration', '', 'encoding="ISO-8859-1"', 'latin1'],
     ['the content type', 'text/xml; charset=iso-8859-1', 'encoding="utf-8"', 'latin1'],
-    ['neither', 'text/xml', '', 'utf8'],
-  ] as const)('XML in the encoding of %s', (_name, contentType, declared, encoding) => {
+    ['the default', 'text/xml', '', 'utf8'],
+  ] as const)('XML in the encoding given by %s', (_name, contentType, declared, encoding) => {
     const xml = `<?xml version="1.0" ${declared}?><response><result><status><code>S1</code><text>für</text></status></result></response>`;
     expect(decodeXml(Buffer.from(xml, encoding), contentType).envelope.status.text).toBe('für');
   });
 });
 
-describe('XML within the document’s gaps', () => {
+describe('undocumented XML is read', () => {
   const session = '6ba7b811-9dad-11d1-80b4-00c04fd430c8';
   const text = 'für';
 
@@ -344,24 +345,24 @@ describe('XML within the document’s gaps', () => {
   it.each([
     ['a byte order mark, little-endian', [0xff, 0xfe], 'le', 'text/xml', 'encoding="UTF-16"'],
     ['a byte order mark, big-endian', [0xfe, 0xff], 'be', 'text/xml', 'encoding="UTF-16"'],
-    ['a byte order mark against the content type', [0xff, 0xfe], 'le', 'text/xml; charset=utf-8', ''],
+    [
+      'a byte order mark that contradicts the content type',
+      [0xff, 0xfe],
+      'le',
+      'text/xml; charset=utf-8',
+      '',
+    ],
     ['a byte order mark alone', [0xfe, 0xff], 'be', '', ''],
     ['the content type', [], 'le', 'text/xml; charset=utf-16le', ''],
     ['the declaration alone', [], 'be', '', 'encoding="UTF-16BE"'],
-    [
-      'its first bytes, where the content type leaves the order open',
-      [],
-      'be',
-      'text/xml; charset=utf-16',
-      '',
-    ],
+    ['its first bytes, with a content type without byte order', [], 'be', 'text/xml; charset=utf-16', ''],
     ['its first bytes alone', [], 'le', '', ''],
-  ] as const)('in UTF-16, known by %s', (_name, mark, order, contentType, declared) => {
+  ] as const)('in UTF-16, detected by %s', (_name, mark, order, contentType, declared) => {
     const xml = `<?xml version="1.0" ${declared}?><response><result><status><code>S1</code><text>${text}</text></status></result></response>`;
     const bytes = Buffer.from(xml, 'utf16le');
     const body = Buffer.concat([Buffer.from(mark), order === 'be' ? bytes.swap16() : bytes]);
     expect(decodeXml(body, contentType).envelope.status).toMatchObject({ code: 'S1', text });
-    // A broken pair at its end, and a truncated one.
+    // A truncated code unit.
     expect(() => decodeXml(body.subarray(0, -1), contentType)).toThrow();
   });
 
@@ -395,14 +396,14 @@ describe('XML within the document’s gaps', () => {
   });
 });
 
-describe('the output of tasks', () => {
+describe('the output of a task', () => {
   const ok = (more: object, code = 'S1'): object => ({
     status: { code, text: 'ok', type: 'SUCCESS' },
     ...more,
   });
   const create = { user: 'kim', context: 4, defaultEmail: 'kim@a.rest' };
 
-  it('a created user and its generated password, which the envelope hides', async () => {
+  it('has a created user’s generated password, which the envelope hides', async () => {
     answering(
       200,
       ok(
@@ -430,7 +431,7 @@ describe('the output of tasks', () => {
     ]);
   });
 
-  it('a generated password over XML', async () => {
+  it('has a generated password over XML', async () => {
     const msg =
       '<msg><text>made</text><code>MSG13004</code><type>notice</type>' +
       '<object><type>password</type><value>p&lt;&amp;w</value></object></msg>';
@@ -440,7 +441,7 @@ describe('the output of tasks', () => {
     expect(JSON.stringify(envelope)).not.toContain('p<&w');
   });
 
-  it('a password only in the text is neither lost nor shown', async () => {
+  it('has a password that is only in the text, and the envelope hides it', async () => {
     answering(200, ok({ messages: [{ text: 'Password: tell-me', code: 'MSG13004' }] }, 'S1301001'));
     const { output, envelope } = await client.run(userCreate, create);
     expect(output.password?.reveal()).toBe('Password: tell-me');
@@ -452,17 +453,17 @@ describe('the output of tasks', () => {
     ['object data', { object: { type: 'Domain', value: 'a.rest', data: { authInfo: 'C0de-1' } } }],
     ['an object of its type', { object: { type: 'AuthInfo', value: 'C0de-1' } }],
     ['a message', { messages: [{ text: 'code C0de-1', objects: [{ type: 'authcode', value: 'C0de-1' }] }] }],
-    ['deeper', { data: [{ domain: { auth: { code: 'C0de-1' } } }] }],
-    ['another spelling', { data: [{ auth_code: 'C0de-1' }] }],
+    ['nested data', { data: [{ domain: { auth: { code: 'C0de-1' } } }] }],
+    ['a field with another spelling', { data: [{ auth_code: 'C0de-1' }] }],
     ['the object itself', { object: { type: 'Domain', value: 'a.rest', authInfo: 'C0de-1' } }],
-    ['an object of its own', { data: [{ authInfo: { code: 'C0de-1', expires: '2027-01-01' } }] }],
+    ['a separate object', { data: [{ authInfo: { code: 'C0de-1', expires: '2027-01-01' } }] }],
     [
-      'an object of its name inside another one',
+      'a nested object with its name',
       { data: [{ auth: { id: 'X-1', authInfo: { authInfo: 'C0de-1', at: '2027-01-01' } } }] },
     ],
-    ['an object of the EPP kind', { data: [{ authInfo: { pw: 'C0de-1', roid: 'X-1' } }] }],
+    ['an EPP-style object', { data: [{ authInfo: { pw: 'C0de-1', roid: 'X-1' } }] }],
     ['the envelope itself', { authinfo: 'C0de-1' }],
-  ])('an auth code in %s, which the envelope hides', async (_name, more) => {
+  ])('has an auth code in %s, which the envelope hides', async (_name, more) => {
     answering(200, ok(more));
     const { output, envelope } = await client.run(domainAuthInfo, { name: 'a.rest' });
     expect(output.auth?.reveal()).toBe('C0de-1');
@@ -470,7 +471,7 @@ describe('the output of tasks', () => {
     expect(JSON.stringify(envelope)).not.toContain('C0de');
   });
 
-  it('a response without a known name for the auth code is secret as a whole', async () => {
+  it('has the whole response as a secret if no known field has the auth code', async () => {
     answering(200, ok({ data: [{ epp: 'C0de-1' }], messages: [{ text: 'it is C0de-1' }] }));
     const { output, envelope } = await client.run(domainAuthInfo, { name: 'a.rest' });
     expect(output.auth).toBeUndefined();
@@ -480,22 +481,19 @@ describe('the output of tasks', () => {
   });
 
   it.each([
-    ['no other text', {}, '[secret]'],
+    ['no other value', {}, '[secret]'],
     ['data', { data: [{ epp: 'C0de-1' }] }, 'ok'],
     ['an object', { object: { type: 'Domain', value: 'C0de-1' } }, 'ok'],
     ['a message', { messages: [{ text: 'C0de-1' }] }, 'ok'],
-  ])(
-    'without an auth code but with %s, the text of the status is hidden only if it may be one',
-    async (_what, more, text) => {
-      answering(200, ok(more));
-      const { envelope } = await client.run(domainAuthInfo, { name: 'a.rest' });
-      expect(envelope.status.text).toBe(text);
-      expect(envelope.object?.data).toBeUndefined();
-      expect(JSON.stringify(envelope)).not.toContain('C0de');
-    },
-  );
+  ])('hides the text of the status only if it may be the auth code: %s', async (_what, more, text) => {
+    answering(200, ok(more));
+    const { envelope } = await client.run(domainAuthInfo, { name: 'a.rest' });
+    expect(envelope.status.text).toBe(text);
+    expect(envelope.object?.data).toBeUndefined();
+    expect(JSON.stringify(envelope)).not.toContain('C0de');
+  });
 
-  it('hides the data of an object, which may have an auth code', async () => {
+  it('hides an object’s data, which may contain an auth code', async () => {
     answering(200, ok({ object: { type: 'Domain', value: 'a.rest', data: { epp: 'C0de-1' } } }));
     const { envelope } = await client.run(domainAuthInfo, { name: 'a.rest' });
     expect(envelope.object).toMatchObject({ data: '[secret]' });
@@ -518,19 +516,19 @@ describe('the output of tasks', () => {
   it.each([
     ['beside the first in a list', { object: [{ type: 'Redirect', summary: 1 }, described] }],
     ['before the first', { object: [described, { type: 'Redirect', summary: 1 }] }],
-    ['under a name of its own', { object: { type: 'Redirect', summary: 1 }, objects: [described] }],
+    ['under another name', { object: { type: 'Redirect', summary: 1 }, objects: [described] }],
     ['in the data', { object: { type: 'Redirect', summary: 1 }, data: [described] }],
     ['wrapped in the data', { object: { type: 'Redirect', summary: 1 }, data: [{ object: described }] }],
-    ['as a record', { object: { type: 'Redirect', summary: 1 }, data: [redirectData] }],
-    ['in no documented place', { object: { type: 'Redirect', summary: 1 }, redirect: redirectData }],
-  ])('a redirect whose second object is %s', async (_name, more) => {
+    ['a record of the data', { object: { type: 'Redirect', summary: 1 }, data: [redirectData] }],
+    ['in an undocumented place', { object: { type: 'Redirect', summary: 1 }, redirect: redirectData }],
+  ])('accepts a redirect whose second object is %s', async (_name, more) => {
     answering(200, ok(more, 'S0502'));
     const input = { source: 'a.rest', target: 'b.rest', type: 'DOMAIN', mode: 'HTTP' } as const;
     const { envelope } = await client.run(redirectUpdate, input);
-    expect(envelope.received, 'the answer as it came').toMatchObject(more);
+    expect(envelope.received, 'the unchanged response').toMatchObject(more);
   });
 
-  it('an object with its own name counts as the second one', () => {
+  it('uses an object under another name as the second one', () => {
     const body = ok({ object: { type: 'Redirect', summary: 1 }, objects: [described] }, 'S0502');
     expect(decodeJson(Buffer.from(JSON.stringify(body))).envelope.object).toEqual({
       ...described,
@@ -538,20 +536,20 @@ describe('the output of tasks', () => {
     });
   });
 
-  it('a redirect', async () => {
+  it('has the data of a redirect', async () => {
     const data = redirectData;
     answering(200, ok({ object: { type: 'Redirect', value: 'a.rest', data } }, 'S0502'));
     const input = { source: 'a.rest', target: 'b.rest', type: 'DOMAIN', mode: 'HTTP' } as const;
     expect((await client.run(redirectUpdate, input)).envelope.object).toMatchObject({ data });
   });
 
-  it('an SSL contact', async () => {
+  it('has the id of an SSL contact', async () => {
     answering(200, ok({ object: { type: 'SslContact', value: '77' } }, 'S400202'));
     const { envelope } = await client.run(sslContactUpdate, { id: '77', city: 'X' });
     expect(envelope.object).toMatchObject({ value: '77' });
   });
 
-  it('a login', async () => {
+  it('has the session and user of a login', async () => {
     answering(200, ok({ data: [{ user: 'customer', context: 4 }] }, 'S1321001'), [
       'set-cookie: other=1',
       'set-cookie: service_session="s-1"; Max-Age=599; secure; httponly',
@@ -577,7 +575,7 @@ describe('the output of tasks', () => {
     recommended: false,
   };
 
-  it('preregistrations over JSON', async () => {
+  it('has preregistrations over JSON', async () => {
     answering(
       200,
       ok(
@@ -594,7 +592,7 @@ describe('the output of tasks', () => {
 
   it.each([
     [
-      'that the document does not show',
+      'that aren’t documented',
       {
         owner: { user: 'kim', context: 4, email: 'kim@a.rest' },
         techc: { id: 7, handle: 'H7' },
@@ -602,20 +600,20 @@ describe('the output of tasks', () => {
       },
     ],
     [
-      'in another type than the document shows',
+      'of undocumented types',
       { owner: { user: 17, context: 4 }, techc: { id: '7' }, nameServers: [{ name: 5 }, 'ns1.a.rest'] },
     ],
     [
-      'that make no sense',
+      'that are invalid',
       { owner: { user: 'kim' }, techc: { id: 'x' }, nameServers: [{ name: 'ns1.a.rest' }, { name: {} }] },
     ],
-  ])('members of a record %s', async (_name, given) => {
+  ])('keeps members of a record %s', async (_name, given) => {
     answering(200, ok({ data: [given] }, 'S0110005'));
     const { output } = await client.run(preregSearch, {});
     expect(output.records).toEqual([given]);
   });
 
-  it('nothing under the name of a prototype, at any depth', async () => {
+  it('has no __proto__ key at any depth', async () => {
     answering(
       200,
       `{"status":{"code":"S0110005"},"object":{"data":{"a":{"__proto__":{"b":1}}}},"data":[{"name":"x","__proto__":{"b":1}}]}`,
@@ -625,7 +623,7 @@ describe('the output of tasks', () => {
     expect(Object.assign({}, output.records[0], envelope.data[0])).not.toHaveProperty('b');
   });
 
-  it.each([1, 2])('preregistrations over XML, %i of them', async (count) => {
+  it.each([1, 2])('has preregistrations over XML: %i', async (count) => {
     const xml =
       '<domain_prereg>\n<name>cafe.rest</name><created>2026-01-01 00:00:00</created>' +
       '<owner><user>kim</user><context>4</context></owner><adminc><id>12</id></adminc>' +
@@ -687,7 +685,7 @@ describe('requests that can’t be sent', () => {
       /"parent\.defaultEmail".*XML/,
     ],
     [
-      'an order over JSON',
+      'a sort order over JSON',
       () => client.run(preregSearch, { order: { key: 'name', mode: 'asc' } }),
       /"order".*JSON/,
     ],
@@ -696,15 +694,15 @@ describe('requests that can’t be sent', () => {
       () => client.run(userCreate, user, { interface: 'xml', keys: ['x'] }),
       /"keys"/,
     ],
-    ['a contact update of nothing', () => client.run(sslContactUpdate, { id: 1 }), /nothing to update/],
+    ['a contact update without changes', () => client.run(sslContactUpdate, { id: 1 }), /nothing to update/],
     [
-      'a folder for a name',
+      'a folder as a name',
       () => client.run(domainRenew, { name: '..', period: 1 }),
       /can't be part of an address/,
     ],
     ['no name', () => client.run(domainRenew, { name: '', period: 1 }), /"name"/],
-    ['half a period', () => client.run(domainRenew, { name: 'a.rest', period: 1.5 }), /"period"/],
-    ['a broken character', () => client.run(domainRenew, { name: '\ud800', period: 1 }), /not valid Unicode/],
+    ['a fractional period', () => client.run(domainRenew, { name: 'a.rest', period: 1.5 }), /"period"/],
+    ['a lone surrogate', () => client.run(domainRenew, { name: '\ud800', period: 1 }), /not valid Unicode/],
     [
       'a control character over XML',
       () => client.run(userCreate, { ...user, user: 'k\u0000' }, { interface: 'xml' }),
@@ -718,13 +716,13 @@ describe('requests that can’t be sent', () => {
     expect(error.message).toMatch(message);
     expect(error.issue).toBeDefined();
     expect(error.issue).not.toEqual(NOT_SENDABLE);
-    expect(service.requests, 'nothing may have left').toHaveLength(0);
+    expect(service.requests, 'requests sent').toHaveLength(0);
   });
 
   it.each([
     ['a user name with a colon', { ...password, user: 'a:b' }],
     ['a user name with a line break', { ...password, user: 'a\nb' }],
-  ])('%s by Basic', async (_name, credential) => {
+  ])('%s with Basic authentication', async (_name, credential) => {
     const basic = clientOf(service.origin, credential);
     const error = await errorOf(basic.run(domainRenew, { name: 'a.rest', period: 1 }));
     expect(error.kind).toBe('invalid_input');
@@ -732,7 +730,7 @@ describe('requests that can’t be sent', () => {
     await basic.close();
   });
 
-  it('unsupported features of an interface, with what to do instead', async () => {
+  it('a JSON task with a two-factor account', async () => {
     const second = clientOf(service.origin, twoFactor);
     const error = await errorOf(second.run(domainRenew, { name: 'a.rest', period: 1 }));
     expect(error.kind).toBe('unsupported');

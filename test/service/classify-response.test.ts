@@ -13,7 +13,7 @@ test.each([
   [408, 'unknown_outcome', 'no clear answer'],
   [500, 'unknown_outcome', 'no clear answer'],
 ])('HTTP %i with a success code: %s', (status, kind, what) => {
-  const found = classifyResponse(task, { status, envelope, unreadable: '' });
+  const found = classifyResponse(task, { status, envelope, unreadableReason: '' });
   expect(found.kind).toBe(kind);
   if (found.kind !== 'done') expect(found.problem).toContain(what);
 });

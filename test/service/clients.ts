@@ -95,5 +95,5 @@ export async function errorOf(call: Promise<unknown>): Promise<ServiceError> {
     if (error instanceof ServiceError) return error;
     throw error;
   }
-  throw new Error('the call succeeded, though it had to fail');
+  throw new Error('the call succeeded, but a ServiceError was expected');
 }

@@ -13,7 +13,7 @@ import fc, { runs } from '../support/properties.ts';
 import { clientOf, password } from './clients.ts';
 import { http, type RawService, startRawService, xmlAnswer } from './raw-service.ts';
 
-/** Any JavaScript string, including broken surrogates and control characters. */
+/** Any JavaScript string, including unpaired surrogates and control characters. */
 const anyText = fc
   .string({ unit: 'binary', maxLength: 40 })
   .chain((text) =>
@@ -36,14 +36,14 @@ const anyText = fc
 const XML_CHARACTERS = /^[\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]*$/u;
 const hasControl = (text: string): boolean =>
   [...text].some((character) => character < ' ' || character === '\u007f');
-const broken = (text: string): boolean => Buffer.from(text, 'utf8').toString('utf8') !== text;
+const isInvalid = (text: string): boolean => Buffer.from(text, 'utf8').toString('utf8') !== text;
 
 describe('secrets arrive unchanged or are refused before sending', () => {
   it('in XML, without adding an element', () => {
     fc.assert(
       fc.property(anyText, anyText, (user, secret) => {
         const elements = { user, password: new Secret(secret) };
-        if (!XML_CHARACTERS.test(user + secret) || broken(user) || broken(secret)) {
+        if (!XML_CHARACTERS.test(user + secret) || isInvalid(user) || isInvalid(secret)) {
           expect(() => writeXml(elements)).toThrow(InvalidInputError);
           return;
         }
@@ -67,7 +67,7 @@ describe('secrets arrive unchanged or are refused before sending', () => {
             { origin: '', path: '', query: '' },
             {},
           ).body;
-        if (broken(secret)) expect(encode).toThrow(InvalidInputError);
+        if (isInvalid(secret)) expect(encode).toThrow(InvalidInputError);
         else expect(JSON.parse(String(encode()))).toEqual({ password: secret });
       }),
     );
@@ -81,8 +81,9 @@ describe('secrets arrive unchanged or are refused before sending', () => {
           token = encodeBasicCredentials(user, new Secret(secret));
         } catch (error) {
           expect(error).toBeInstanceOf(InvalidInputError);
-          const forbidden = user.includes(':') || broken(user) || broken(secret) || hasControl(user + secret);
-          expect(forbidden, 'it was refused without need').toBe(true);
+          const forbidden =
+            user.includes(':') || isInvalid(user) || isInvalid(secret) || hasControl(user + secret);
+          expect(forbidden, 'the refused value is invalid').toBe(true);
           return;
         }
         const [, left, right] = /^([^:]*):(.*)$/s.exec(Buffer.from(token, 'base64').toString('utf8')) ?? [];
@@ -94,7 +95,7 @@ describe('secrets arrive unchanged or are refused before sending', () => {
   it('in an address', () => {
     fc.assert(
       fc.property(anyText, (segment) => {
-        if (broken(segment) || ['', '.', '..'].includes(segment)) {
+        if (isInvalid(segment) || ['', '.', '..'].includes(segment)) {
           expect(() => encodeSegment(segment)).toThrow(InvalidInputError);
           return;
         }
@@ -106,7 +107,7 @@ describe('secrets arrive unchanged or are refused before sending', () => {
   });
 });
 
-/** A different XML reader. */
+/** Doesn't use the product's XML reader. */
 function readText(text: string): string {
   const named: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", '#13': '\r' };
   return text.replace(/&([a-z#0-9]+);/g, (whole, name) => named[String(name)] ?? whole);
@@ -128,11 +129,11 @@ const XML_ANSWER = Buffer.from(
   ).trimEnd(),
 );
 
-describe('a truncated answer', () => {
+describe('an incomplete or invalid response', () => {
   it.each([
     ['JSON', decodeJson, JSON_ANSWER],
     ['XML', decodeXml, XML_ANSWER],
-  ] as const)('at any byte of its %s is never an envelope', (_name, decode, whole) => {
+  ] as const)('of %s that is truncated at any byte is never an envelope', (_name, decode, whole) => {
     expect(decode(whole).envelope.status.code).toBe('S0110005');
     for (let length = 0; length < whole.length; length += 1) {
       expect(() => decode(whole.subarray(0, length)), `cut after ${length} bytes`).toThrow(
@@ -147,27 +148,27 @@ describe('a truncated answer', () => {
   it.each([
     ['two roots', `${whole('')}<response/>`],
     ['an empty root before the root', `<x/>${whole('')}`],
-    ['text behind the root', `${whole('')}x`],
+    ['text after the root', `${whole('')}x`],
     ['text before the root', `x${whole('')}`],
-    ['crossed elements', whole('<a><b></a></b>')],
-    ['an end without a beginning', `</a>${whole('')}`],
-    ['a comment without an end', `${whole('')}<!-- x`],
-    ['an instruction without an end', `${whole('')}<?x`],
-    ['a section without an end', whole('<![CDATA[')],
-    ['an attribute without an end', whole('<a b="></a>')],
-    ['an attribute twice', whole('<a b="1" b="2"/>')],
+    ['overlapping elements', whole('<a><b></a></b>')],
+    ['an end tag without a start tag', `</a>${whole('')}`],
+    ['an unclosed comment', `${whole('')}<!-- x`],
+    ['an unclosed processing instruction', `${whole('')}<?x`],
+    ['an unclosed CDATA section', whole('<![CDATA[')],
+    ['an unclosed attribute', whole('<a b="></a>')],
+    ['a duplicate attribute', whole('<a b="1" b="2"/>')],
     ['a bare ampersand', whole('a & b')],
     ['a document type', `<!DOCTYPE response>${whole('')}`],
     ['an entity', `<!DOCTYPE response [<!ENTITY a "b">]>${whole('<a>&a;</a>')}`],
-    ['a document type inside', whole('<!doctype x>')],
+    ['a nested document type', whole('<!doctype x>')],
     ['more than 64 levels', whole('<a>'.repeat(63) + '</a>'.repeat(63))],
     ['only a comment', '<!-- a -->'],
     ['no response', whole('').replaceAll('response', 'answer')],
     ['no result', `<response>${STATUS}</response>`],
     ['no code', whole('').replace('S1', ' ')],
-    ['a name of JavaScript', whole('<__proto__/>')],
+    ['an element named __proto__', whole('<__proto__/>')],
     ['an unknown encoding', `<?xml version="1.0" encoding="UTF-7"?>${whole('')}`],
-  ])('or one with %s is refused', (_name, xml) => {
+  ])('with %s is refused', (_name, xml) => {
     expect(decodeXml(Buffer.from(whole('<a>&amp;</a>'))).envelope.status.code).toBe('S1');
     expect(() => decodeXml(Buffer.from(xml))).toThrow(InvalidResponseError);
   });
@@ -183,14 +184,10 @@ it.each([
 });
 
 it.each([
-  ['the last character', '<a>&#x10ffff;</a>', { a: '\u{10ffff}' }],
-  ['no character', '<a>&#x110000;</a>', { a: '&#x110000;' }],
-  ['a comment that begins with a sign', '<!--> <b> --><a>1</a>', { a: '1' }],
-  [
-    'sections close to each other',
-    '<a><![CDATA[1]]><b><![CDATA[2]]></b></a>',
-    { a: { '#text': '1', b: '2' } },
-  ],
+  ['the highest code point', '<a>&#x10ffff;</a>', { a: '\u{10ffff}' }],
+  ['an invalid code point', '<a>&#x110000;</a>', { a: '&#x110000;' }],
+  ['a comment that begins with >', '<!--> <b> --><a>1</a>', { a: '1' }],
+  ['adjacent CDATA sections', '<a><![CDATA[1]]><b><![CDATA[2]]></b></a>', { a: { '#text': '1', b: '2' } }],
   ['a quote that begins a text', `<a>'1</a><b c=">">"2</b>`, { a: `'1`, b: '"2' }],
   ['an empty text', '<a></a><b> <c> </c> </b>', { a: '', b: { c: ' ' } }],
   ['a text beside an element', '<a> 1 <b>2</b></a>', { a: { '#text': ' 1 ', b: '2' } }],
@@ -201,7 +198,7 @@ it.each([
   expect(envelope.received).toEqual({ result: expect.anything(), ...data });
 });
 
-describe('malicious answers are refused quickly and cheaply', () => {
+describe('a large or malicious response', () => {
   const deep = (open: string, close: string, inside: string): string =>
     open.repeat(20_000) + inside + close.repeat(20_000);
   const bomb =
@@ -224,10 +221,10 @@ describe('malicious answers are refused quickly and cheaply', () => {
       () => Buffer.from(`{"status":{"code":"S1"},"data":${deep('{"a":', '}', '1')}}`),
     ],
     ['100 MB of JSON', decodeJson, () => Buffer.alloc(100_000_000, ' ')],
-  ])('%s', (_name, decode, make) => {
+  ])('%s is refused quickly and with little memory', (_name, decode, make) => {
     const body = make();
     const before = process.memoryUsage();
-    // CPU time, so that a busy machine does not count.
+    // CPU time, so that a busy machine doesn't matter.
     const start = process.cpuUsage();
     expect(() => decode(body)).toThrow(InvalidResponseError);
     const { user, system } = process.cpuUsage(start);
@@ -237,14 +234,14 @@ describe('malicious answers are refused quickly and cheaply', () => {
     expect(more / 1e6, 'megabytes more').toBeLessThan(64);
   });
 
-  it('2 MB of well-formed XML in little time', () => {
+  it('2 MB of well-formed XML is read', () => {
     const record = '<domain_prereg><name>a.rest</name><nserver><name>n</name></nserver></domain_prereg>';
     const body = Buffer.from(xmlAnswer('S1', record.repeat(24_000)));
     expect(decodeXml(body).envelope.data).toHaveLength(24_000);
   });
 });
 
-describe('any response of the service', () => {
+describe('a response', () => {
   let service: RawService;
   let client: ServiceClient;
   beforeAll(async () => {
@@ -305,7 +302,7 @@ describe('any response of the service', () => {
       .join('');
   };
 
-  it('a random envelope ends in an output or in a ServiceError, 5,000 times', async () => {
+  it('with a random envelope gives an output or a ServiceError', async () => {
     const user = { user: 'kim', context: 4, defaultEmail: 'k@a.rest' };
     const outcomes = new Map<string, number>();
     await fc.assert(
@@ -337,7 +334,7 @@ describe('any response of the service', () => {
     expect(Object.getOwnPropertyNames(Object.prototype)).not.toContain('code');
   });
 
-  it('a response truncated at any byte is never a success of a charge', async () => {
+  it('that is truncated at any byte is never a success of a charge', async () => {
     const whole = http(200, JSON_ANSWER, ['content-type: application/json']);
     let length = 0;
     service.respond = (_request, socket) => socket.end(whole.subarray(0, length));

@@ -41,8 +41,8 @@ const markedWrite = (c: ServiceClient, steps: Steps): Promise<unknown> =>
 const markedRead = (c: ServiceClient, steps: Steps): Promise<unknown> =>
   sendMarked(c, preregSearch, {}, steps);
 
-/** A server that runs a function on each connection before any byte is read. */
-async function listening(onConnection: (socket: net.Socket) => void): Promise<{ port: number }> {
+/** @param onConnection runs before any byte is read */
+async function startTcpServer(onConnection: (socket: net.Socket) => void): Promise<{ port: number }> {
   const sockets = new Set<net.Socket>();
   const server = net.createServer((socket) => {
     sockets.add(socket);
@@ -63,45 +63,45 @@ async function listening(onConnection: (socket: net.Socket) => void): Promise<{ 
 }
 
 /** A port where nothing listens. */
-async function deadPort(): Promise<number> {
-  const { port } = await listening(() => undefined);
+async function findClosedPort(): Promise<number> {
+  const { port } = await startTcpServer(() => undefined);
   await closers.pop()?.();
   return port;
 }
 
-describe('provably nothing sent', () => {
-  it('when the connection is refused', async () => {
-    const error = await errorOf(charge(client(`http://127.0.0.1:${await deadPort()}`)));
+describe('a request is not sent', () => {
+  it('if the connection is refused', async () => {
+    const error = await errorOf(charge(client(`http://127.0.0.1:${await findClosedPort()}`)));
     expect(error.kind).toBe('not_sent');
     expect(error.cause, 'the system error must stay as the cause').toMatchObject({ code: 'ECONNREFUSED' });
     expect(error.message).toContain('renewing cafe.rest');
   });
 
-  it('when the name does not resolve', async () => {
+  it('if the host name does not resolve', async () => {
     const error = await errorOf(charge(client('http://no-such-host.invalid', { timeoutMs: 5_000 })));
     expect(error.kind).toBe('not_sent');
     expect(error.cause).toMatchObject({ syscall: 'getaddrinfo' });
   });
 
   it.each([
-    ['speaks no TLS', (socket: net.Socket) => socket.write('HTTP/1.1 400 Bad Request\r\n\r\n')],
-    ['hangs up on the handshake', (socket: net.Socket) => socket.once('data', () => socket.destroy())],
-    ['never answers the handshake', () => undefined],
-  ])('when the service %s', async (_name, behave) => {
-    const { port } = await listening(behave);
+    ['doesn’t speak TLS', (socket: net.Socket) => socket.write('HTTP/1.1 400 Bad Request\r\n\r\n')],
+    ['closes during the handshake', (socket: net.Socket) => socket.once('data', () => socket.destroy())],
+    ['never responds to the handshake', () => undefined],
+  ])('if the service %s', async (_name, behave) => {
+    const { port } = await startTcpServer(behave);
     for (const send of [charge, write, read]) {
       expect((await errorOf(send(client(`https://127.0.0.1:${port}`)))).kind).toBe('not_sent');
     }
   });
 
-  it('when the call is aborted before', async () => {
+  it('if the call is aborted first', async () => {
     const service = await serving(always(200, OK_JSON));
     const error = await errorOf(charge(client(service.origin), { signal: AbortSignal.abort() }));
     expect(error.kind).toBe('not_sent');
     expect(service.requests).toHaveLength(0);
   });
 
-  it('when the deadline has passed, however late the connection is established', async () => {
+  it('if the timeout passes while it is being prepared', async () => {
     const service = await serving(always(200, OK_JSON));
     const slow = client(service.origin);
     const late = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20));
@@ -112,15 +112,15 @@ describe('provably nothing sent', () => {
   });
 
   it.each([
-    ['before it connects', 1, 0],
-    ['when the connection is there', 2, 1],
-  ])('when it is delayed past its deadline %s', async (_when, stopsAt, connections) => {
+    ['before connecting', 1, 0],
+    ['after connecting', 2, 1],
+  ])('if its send deadline passes %s', async (_when, stopsAt, connections) => {
     for (const send of [markedCharge, markedWrite]) {
       const service = await serving(always(200, OK_JSON));
-      let asked = 0;
+      let reads = 0;
       const clock = (): number => {
-        asked += 1;
-        return asked === stopsAt ? 1 : 0;
+        reads += 1;
+        return reads === stopsAt ? 1 : 0;
       };
       const sending = send(client(service.origin), { sendDeadline: { at: 0, clock } });
       await expect(sending).rejects.toBeInstanceOf(SuspendedError);
@@ -129,7 +129,7 @@ describe('provably nothing sent', () => {
     }
   });
 
-  it('when preparing the request fails, with that error unchanged', async () => {
+  it('if preparing it fails, and that error is passed on unchanged', async () => {
     const service = await serving(always(200, OK_JSON));
     const failure = new Error('the order was taken over');
     const sending = markedCharge(client(service.origin), { mark: () => Promise.reject(failure) });
@@ -140,7 +140,7 @@ describe('provably nothing sent', () => {
 
 it('a dedicated connection is closed after the call', async () => {
   let open = 0;
-  const { port } = await listening((socket) => {
+  const { port } = await startTcpServer((socket) => {
     open += 1;
     socket.on('close', () => {
       open -= 1;
@@ -152,7 +152,7 @@ it('a dedicated connection is closed after the call', async () => {
 });
 
 describe('a connection established too late', () => {
-  it('carries nothing of an aborted request', async () => {
+  it('doesn’t send the aborted request', async () => {
     const service = await serving(always(200, OK_JSON));
     const connect = buildConnector({});
     let connected = false;
@@ -183,27 +183,27 @@ describe('a connection established too late', () => {
   });
 });
 
-describe('sent, with an unknown outcome', () => {
+describe('an unknown outcome', () => {
   const hang: Respond = () => undefined;
   const half = http(200, OK_JSON).subarray(0, -10);
   const faults: [name: string, respond: Respond][] = [
     ['hangs before the headers', hang],
-    ['hangs in the headers', (_r, socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-le')],
-    ['hangs in the body', (_r, socket) => socket.write(half)],
-    ['trickles', trickle],
+    ['hangs while sending headers', (_r, socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-le')],
+    ['hangs while sending the body', (_r, socket) => socket.write(half)],
+    ['sends one byte at a time', trickle],
     ['resets after the request', (_r, socket) => socket.resetAndDestroy()],
     ['closes after the request', (_r, socket) => socket.end()],
     ['closes in the body', (_r, socket) => socket.end(half)],
     ['resets in the body', (_r, socket) => socket.write(half, () => socket.resetAndDestroy())],
-    ['cuts a body that ends with the connection', cutUnframed],
-    ['answers with no HTTP', (_r, socket) => socket.end('S0999 done, password pä55 wörd/+&\r\n\r\n')],
+    ['truncates a body without a length', cutUnframed],
+    ['doesn’t answer with HTTP', (_r, socket) => socket.end('S0999 done, password pä55 wörd/+&\r\n\r\n')],
     ['answers with HTML', always(200, '<html><body>OK</body></html>', ['content-type: text/html'])],
-    ['answers with nothing', always(200, '')],
+    ['answers with an empty body', always(200, '')],
     ['answers without content', (_r, socket) => socket.write('HTTP/1.1 204 No Content\r\n\r\n')],
-    ['answers with JSON that is no envelope', always(200, '{"ok":true}')],
-    ['answers with a status that has no code', always(200, '{"status":{"text":"done","type":"SUCCESS"}}')],
+    ['answers with JSON that isn’t an envelope', always(200, '{"ok":true}')],
+    ['answers with a status without a code', always(200, '{"status":{"text":"done","type":"SUCCESS"}}')],
     [
-      'states a size beyond the limit',
+      'announces a size above the limit',
       (_r, socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 52428800\r\n\r\n'),
     ],
     ['sends more than the limit', flood],
@@ -212,7 +212,7 @@ describe('sent, with an unknown outcome', () => {
     ['answers 500', always(500, '{"status":{"code":"EF00512","text":"broken","type":"ERROR"}}')],
     ['answers 502 with HTML', always(502, '<html></html>')],
     ['answers 503', always(503, OK_JSON, ['retry-after: 3'])],
-    ['contradicts itself', always(400, OK_JSON)],
+    ['answers 400 with a success code', always(400, OK_JSON)],
   ];
 
   function trickle(_request: unknown, socket: net.Socket): void {
@@ -234,25 +234,25 @@ describe('sent, with an unknown outcome', () => {
     socket.write('HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n', more);
   }
 
-  it.each(faults)('when the service %s', async (name, respond) => {
+  it.each(faults)('is reported if the service %s', async (name, respond) => {
     const service = await serving(respond);
     const one = client(service.origin);
     const errors = await Promise.all([charge, write, read].map((send) => errorOf(send(one))));
     const kinds = errors.map(({ kind }) => kind);
     const reading = name === 'answers 503' ? 'busy' : 'invalid_response';
     expect(kinds).toEqual(['unknown_outcome', 'unknown_outcome', reading]);
-    expect(service.requests, 'each call must have sent one request, never a second').toHaveLength(3);
+    expect(service.requests, 'requests, one per call').toHaveLength(3);
     if (/limit/.test(name)) expect(errors[0]?.message, 'it must stop at the limit').toContain('too large');
   });
 
-  it('when the call is aborted after it was sent', async () => {
+  it('is reported if the call is aborted after it was sent', async () => {
     const controller = new AbortController();
     const service = await serving(() => controller.abort());
     const error = await errorOf(charge(client(service.origin), { signal: controller.signal }));
     expect(error.kind).toBe('unknown_outcome');
   });
 
-  it('when a kept connection is closed during the request', async () => {
+  it('is reported if a kept connection is closed during the request', async () => {
     const service = await serving(always(200, OK_JSON));
     const kept = client(service.origin);
     await write(kept);
@@ -261,7 +261,7 @@ describe('sent, with an unknown outcome', () => {
     expect(service.requests, 'it must not be sent again on another connection').toHaveLength(2);
   });
 
-  it('keeps the code, text and transaction ids of an error it can’t trust', async () => {
+  it('keeps the code, text and transaction ids of a server error', async () => {
     const body = '{"stid":"s-1","status":{"code":"EF00512","text":"broken","type":"ERROR"}}';
     const service = await serving(always(500, body));
     const error = await errorOf(charge(client(service.origin), { ctid: 'order-1' }));
@@ -276,20 +276,20 @@ describe('sent, with an unknown outcome', () => {
 });
 
 describe('connections', () => {
-  it('are new for every task that charges, and kept for the others', async () => {
+  it('are new for every task that charges, and reused for other tasks', async () => {
     const service = await serving(always(200, OK_JSON));
     const kept = client(service.origin);
     for (const send of [write, write, charge, read, charge, write, charge]) await send(kept);
-    const of = (effect: boolean): number[] =>
+    const connectionsOf = (charges: boolean): number[] =>
       service.requests
-        .filter(({ line }) => line.includes('_renew') === effect)
+        .filter(({ line }) => line.includes('_renew') === charges)
         .map(({ connection }) => connection);
-    expect(new Set(of(true)).size, 'charges must not share a connection').toBe(3);
-    expect(of(true).filter((each) => of(false).includes(each))).toEqual([]);
-    expect(new Set(of(false)).size, 'other tasks must reuse connections').toBeLessThan(4);
+    expect(new Set(connectionsOf(true)).size, 'charges must not share a connection').toBe(3);
+    expect(connectionsOf(true).filter((each) => connectionsOf(false).includes(each))).toEqual([]);
+    expect(new Set(connectionsOf(false)).size, 'other tasks must reuse connections').toBeLessThan(4);
   });
 
-  it('are never reused: each request is signed and sent once', async () => {
+  it('send nothing without a new signature for each request', async () => {
     const service = await serving(always(200, OK_JSON));
     const description = describeRequest(domainRenew, { name: 'cafe.rest', period: 1 }, 'json');
     const call = client(service.origin).begin(domainRenew, { description, itemName: 'cafe.rest' });
@@ -301,14 +301,14 @@ describe('connections', () => {
     expect(service.requests).toHaveLength(1);
   });
 
-  it('prepare and send each task once', async () => {
+  it('send each task once, after it is prepared', async () => {
     const service = await serving(always(200, OK_JSON));
-    const seen: number[] = [];
+    const requestCounts: number[] = [];
     const mark = async (): Promise<void> => {
-      seen.push(service.requests.length);
+      requestCounts.push(service.requests.length);
     };
     await markedCharge(client(service.origin), { mark });
-    expect(seen).toEqual([0]);
+    expect(requestCounts).toEqual([0]);
     expect(service.requests).toHaveLength(1);
   });
 
@@ -326,7 +326,7 @@ describe('connections', () => {
     await closed;
   });
 
-  it('are refused once the client is closed', async () => {
+  it('are not opened once the client is closed', async () => {
     const service = await serving(always(200, OK_JSON));
     const closed = client(service.origin);
     await closed.close();

@@ -13,7 +13,7 @@ export interface RawRequest {
 
 export type Respond = (request: RawRequest, socket: net.Socket) => void;
 
-/** A service on a bare socket: sees every byte, and can misbehave in any way that a socket can. */
+/** A service on a bare socket: it sees every byte and can misbehave in any way. */
 export interface RawService {
   readonly origin: string;
   readonly port: number;
@@ -75,7 +75,7 @@ export function http(status: number, body: string | Buffer, headers: readonly st
   return Buffer.concat([Buffer.from(`${head}\r\n\r\n`), bytes]);
 }
 
-/** Answers every request alike; {@link OK_JSON} with the success code of the request. */
+/** Sends every request the same response, {@link OK_JSON} with the request's success code. */
 export function always(status: number, body: string | Buffer, headers: readonly string[] = []): Respond {
   return (request, socket) => {
     socket.write(http(status, body === OK_JSON ? okJson(request) : body, headers));
@@ -88,16 +88,16 @@ export const OK_JSON = JSON.stringify({
 });
 
 /** Documented success codes, by request line. */
-const SHOWN_CODES = [
+const DOCUMENTED_CODES = [
   [/^PUT \S*\/redirect\//, 'S0502'],
   [/^PUT \S*\/sslcontact\//, 'S400202'],
   [/^POST \S*\/user[ ?]/, 'S1301001'],
   [/^POST \S*\/domainPrereg\/_search[ ?]/, 'S0110005'],
 ] as const;
 
-/** {@link OK_JSON} with the success code of the request, if the document shows one. */
+/** {@link OK_JSON} with the success code of the request, if one is documented. */
 export function okJson({ line }: Pick<RawRequest, 'line'>): string {
-  const [, code = 'S0999'] = SHOWN_CODES.find(([asked]) => asked.test(line)) ?? [];
+  const [, code = 'S0999'] = DOCUMENTED_CODES.find(([asked]) => asked.test(line)) ?? [];
   return OK_JSON.replace('S0999', code);
 }
 

@@ -15,8 +15,8 @@ async function recordOf(name: string) {
   return { coding: response.headers.get('content-encoding'), body };
 }
 
-test('a rude sandbox sends the same responses in other forms, which depend on the seed', async () => {
-  const forms = async (seed: number | undefined) => {
+test('a rude sandbox varies the encoding of its responses by seed, but not their content', async () => {
+  const listEncodings = async (seed: number | undefined) => {
     const rude = await startSandboxService({ rude: seed });
     const found: (string | null)[] = [];
     for (let n = 0; n < 12; n += 1) {
@@ -27,17 +27,17 @@ test('a rude sandbox sends the same responses in other forms, which depend on th
     await rude.close();
     return found;
   };
-  const first = await forms(7);
-  expect(new Set(first).size, 'several forms').toBeGreaterThan(2);
-  expect(await forms(7)).toEqual(first);
-  expect(await forms(8)).not.toEqual(first);
-  expect(new Set(await forms(undefined))).toEqual(new Set([null]));
+  const first = await listEncodings(7);
+  expect(new Set(first).size, 'number of encodings').toBeGreaterThan(2);
+  expect(await listEncodings(7)).toEqual(first);
+  expect(await listEncodings(8)).not.toEqual(first);
+  expect(new Set(await listEncodings(undefined))).toEqual(new Set([null]));
 });
 
-test('a record has the same facts in the form of every registry', async () => {
+test('a record has the same facts in every registry’s format', async () => {
   service.registry.show('cafe.rest', { registrar: { ianaId: '292', name: 'Proper Registrar GmbH' } });
   service.registry.show('cafe.rest', { statuses: ['active', 'client transfer prohibited'] });
-  const factsIn = async (seed: number | undefined) => {
+  const readFacts = async (seed: number | undefined) => {
     service.rude.seed = seed;
     const { body } = await recordOf('cafe.rest');
     const answer = {
@@ -48,13 +48,13 @@ test('a record has the same facts in the form of every registry', async () => {
     } as const;
     return { body, ...parseRegistryAnswer(answer, 'cafe.rest', AT) };
   };
-  const { body, facts, result } = await factsIn(undefined);
+  const { body, facts, result } = await readFacts(undefined);
   const bodies = new Set([body]);
   for (let seed = 0; seed < 120; seed += 1) {
-    const read = await factsIn(seed);
+    const read = await readFacts(seed);
     expect(read.facts, `seed ${seed}: ${read.body}`).toEqual(facts);
     expect(read.result).toEqual(result);
     bodies.add(read.body);
   }
-  expect(bodies.size, 'forms').toBeGreaterThan(20);
+  expect(bodies.size, 'number of formats').toBeGreaterThan(20);
 });

@@ -9,7 +9,7 @@ import { password, type Run, useSandbox } from './sandbox.ts';
 
 const { service, clientOf } = useSandbox();
 
-/** The results of a write (a charge over JSON, an update over XML) and of a read. */
+/** The outcomes of a change (a charge over JSON, a write over XML) and of a read. */
 interface Ends {
   readonly changing: ServiceErrorKind | 'done';
   readonly reading: ServiceErrorKind | 'done';
@@ -23,7 +23,7 @@ const AUTH: Ends = { changing: 'auth', reading: 'auth' };
 const DONE: Ends = { changing: 'done', reading: 'done' };
 const refusal = { code: 'EF00803', text: 'no' };
 
-/** Every fault of the sandbox, so that a new one can't be forgotten here. */
+/** The type requires every fault of the sandbox. */
 const FAULTS: Readonly<
   Record<Exclude<FaultKind, 'rdap_not_found' | 'rdap_wrong_date'>, readonly (readonly [Fault, Ends])[]>
 > = {
@@ -108,25 +108,25 @@ const redirect: Run = (c, call) =>
 const search: Run = (c, call) =>
   c.run(preregSearch, { view: { children: true, offset: 0, limit: 2 }, filters: [] }, call);
 
-/** Faults whose response nobody waits for: the call is aborted as soon as the sandbox has the request. */
-const endless = ({ kind, ...fault }: Fault): boolean =>
+/** With these faults, the call is aborted as soon as the sandbox has the request. */
+const isEndless = ({ kind, ...fault }: Fault): boolean =>
   kind === 'hang' || kind === 'trickle' || ('delayMs' in fault && fault.delayMs > 1_000);
 
-async function strike(fault: Fault, via: 'json' | 'xml', run: Run): Promise<CallEnd> {
+async function runWithFault(fault: Fault, via: 'json' | 'xml', run: Run): Promise<CallEnd> {
   service().faults.clear();
   service().faults.set({ ...fault, times: 1 });
   const before = service().requests.length;
   const client = clientOf(password);
-  const patience = new AbortController();
-  const forget = service().onRequest(({ durationMs }) => {
-    const underWay = durationMs === null;
-    if (underWay && endless(fault)) patience.abort();
+  const controller = new AbortController();
+  const unsubscribe = service().onRequest(({ durationMs }) => {
+    const isRunning = durationMs === null;
+    if (isRunning && isEndless(fault)) controller.abort();
   });
   const call = run(client, {
     interface: via,
     ctid: 'order-1',
     timeoutMs: 10_000,
-    signal: patience.signal,
+    signal: controller.signal,
   });
   let end: Omit<CallEnd, 'sent'>;
   try {
@@ -138,7 +138,7 @@ async function strike(fault: Fault, via: 'json' | 'xml', run: Run): Promise<Call
     expect(message).not.toContain(password.password.reveal());
     end = { kind, retryAfterMs };
   } finally {
-    forget();
+    unsubscribe();
   }
   return { ...end, sent: service().requests.slice(before) };
 }
@@ -153,25 +153,25 @@ interface CallEnd {
 /** Kinds that promise that the service did nothing. */
 const NOTHING_DONE = new Set<CallEnd['kind']>(['auth', 'refused', 'busy', 'not_sent']);
 
-function expectEnd(end: CallEnd, kind: CallEnd['kind'], { retryAfterMs }: Ends): void {
+function expectOutcome(end: CallEnd, kind: CallEnd['kind'], { retryAfterMs }: Ends): void {
   expect(end.kind).toBe(kind);
   expect(end.retryAfterMs).toBe(retryAfterMs);
-  expect(end.sent, 'it must be sent once, whatever comes back').toHaveLength(1);
-  if (NOTHING_DONE.has(kind)) expect(end.sent[0]?.carriedOut, 'it was done after all').toBe(false);
+  expect(end.sent, 'requests, one whatever the response').toHaveLength(1);
+  if (NOTHING_DONE.has(kind)) expect(end.sent[0]?.carriedOut, 'carried out despite the error').toBe(false);
   if (kind === 'done') expect(end.sent[0]?.carriedOut).toBe(true);
 }
 
-describe('every fault of the service', () => {
+describe('the outcome of every fault', () => {
   it.each(findFaults(['cut_xml', 'doctype']))(
-    'over JSON, to a charge and a read: %s',
+    'of a charge and a read over JSON: %s',
     async (_name, fault, ends) => {
-      expectEnd(await strike(fault, 'json', charge), ends.changing, ends);
-      expectEnd(await strike(fault, 'json', search), ends.reading, ends);
+      expectOutcome(await runWithFault(fault, 'json', charge), ends.changing, ends);
+      expectOutcome(await runWithFault(fault, 'json', search), ends.reading, ends);
     },
   );
 
-  it.each(findFaults(['cut_json']))('over XML, to a write and a read: %s', async (_name, fault, ends) => {
-    expectEnd(await strike(fault, 'xml', redirect), ends.changing, ends);
-    expectEnd(await strike(fault, 'xml', search), ends.reading, ends);
+  it.each(findFaults(['cut_json']))('of a write and a read over XML: %s', async (_name, fault, ends) => {
+    expectOutcome(await runWithFault(fault, 'xml', redirect), ends.changing, ends);
+    expectOutcome(await runWithFault(fault, 'xml', search), ends.reading, ends);
   });
 });

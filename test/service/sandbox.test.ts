@@ -19,13 +19,13 @@ import { application, password, type Run, useSandbox } from './sandbox.ts';
 
 const { alice, tina } = SANDBOX_ACCOUNTS;
 
-const tinaAlone = {
+const tinaWithoutToken = {
   method: 'two_factor',
   user: tina.user,
   context: tina.context,
   password: new Secret(tina.password),
 } as const;
-const twoFactor: Credential = { ...tinaAlone, totpSecret: new Secret(tina.totpSecret) };
+const twoFactor: Credential = { ...tinaWithoutToken, totpSecret: new Secret(tina.totpSecret) };
 
 const { service, clientOf } = useSandbox();
 
@@ -34,9 +34,9 @@ const nameServers = [{ name: 'ns1.dns.example' }, { name: 'ns2.dns.example' }];
 const view = { children: true, offset: 0, limit: 2 };
 const filters = [{ key: 'tld', value: 'rest' }] as const;
 const answer = expect.objectContaining({ data: [] });
-const stamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*\+00:00$/);
+const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*\+00:00$/);
 const dated = expect.objectContaining({
-  object: expect.objectContaining({ data: { created: stamp, updated: stamp, expires: stamp } }),
+  object: expect.objectContaining({ data: { created: time, updated: time, expires: time } }),
   data: [],
 });
 const created = { user: 'new', context: 4 };
@@ -135,18 +135,18 @@ const shared: [task: SandboxTask, json: Run, xml: Run, output: unknown][] = [
         { view, filters: [...filters], order: { key: 'name', mode: 'asc' } },
         { ...call, keys: ['tmch_mark', 'nsentry'] },
       ),
-    { summary: 100, records: [searched('table-001.rest'), searched('table-002.rest')] },
+    { summary: 100, records: [expectedRecord('table-001.rest'), expectedRecord('table-002.rest')] },
   ],
 ];
 
 /** A found record. Over XML every value is a text. */
-function searched(name: string): unknown {
-  const said = (value: number) => expect.toBeOneOf([value, String(value)]);
+function expectedRecord(name: string): unknown {
+  const numberOrText = (value: number) => expect.toBeOneOf([value, String(value)]);
   return expect.objectContaining({
     name,
-    owner: { user: 'alice', context: said(4) },
-    adminc: { id: said(1002) },
-    techc: { id: said(1003) },
+    owner: { user: 'alice', context: numberOrText(4) },
+    adminc: { id: numberOrText(1002) },
+    techc: { id: numberOrText(1003) },
     nameServers,
     status: 'PENDING',
     phase: 'sunrise1',
@@ -203,16 +203,16 @@ const xmlWays: [way: string, logged: string, () => Credential, Partial<ServiceCl
   ['credentials', 'credentials', () => password],
   ['a session', 'session', () => password, { xmlAuth: 'session' }],
   ['a trusted application', 'trusted_application', () => application],
-  ['a two-factor session, its tokens made', 'session', () => twoFactor],
+  ['a two-factor session and generated tokens', 'session', () => twoFactor],
   [
-    'a two-factor session, its token given',
+    'a two-factor session and a given token',
     'session',
-    () => ({ ...tinaAlone, token: generateToken(new Secret(tina.totpSecret), Date.now()).token }),
+    () => ({ ...tinaWithoutToken, token: generateToken(new Secret(tina.totpSecret), Date.now()).token }),
   ],
 ];
 
-/** Runs a task, and checks the result on both sides. */
-async function carriedOut(
+/** Runs a task, and checks the result at the client and in the sandbox. */
+async function expectSuccess(
   client: ServiceClient,
   run: Run,
   expected: {
@@ -245,24 +245,24 @@ async function carriedOut(
     query: via === 'json' ? { ctid: ['order-1'], replyTo: ['ops@team.example'] } : {},
   });
   await client.close();
-  expect(service().sessions.count(), 'closing must end every session').toBe(0);
+  expect(service().sessions.count(), 'sessions left open after closing the client').toBe(0);
 }
 
 describe.each(jsonWays)('over JSON, with %s', (_name, way, credential, options) => {
   const tasks = [...shared.map(([task, json, , output]) => [task, json, output] as const), ...jsonOnly];
-  it.each(tasks)('%s', async (task, run, output) => {
-    await carriedOut(clientOf(credential, options), run, { task, via: 'json', way, output });
+  it.each(tasks)('%s (case %#)', async (task, run, output) => {
+    await expectSuccess(clientOf(credential, options), run, { task, via: 'json', way, output });
   });
 });
 
 describe.each(xmlWays)('over XML, with %s', (_name, way, credential, options) => {
-  it.each(shared)('%s', async (task, _json, run, output) => {
-    await carriedOut(clientOf(credential(), options), run, { task, via: 'xml', way, output });
+  it.each(shared)('%s (case %#)', async (task, _json, run, output) => {
+    await expectSuccess(clientOf(credential(), options), run, { task, via: 'xml', way, output });
   });
 });
 
 describe('sessions', () => {
-  it('are opened and ended over JSON, with every option of a login', async () => {
+  it('are opened and ended over JSON, with every login option', async () => {
     const client = clientOf(password);
     const { user, context } = alice;
     const extras = { acl: true, profile: true, customer: true, timeout: 5 };
@@ -282,7 +282,7 @@ describe('sessions', () => {
     expect(service().sessions.count()).toBe(0);
   });
 
-  it('check a password, and two factors', async () => {
+  it('verify a password and two factors', async () => {
     expect(await clientOf(password).verify()).toMatchObject({ verified: true, user: { user: 'alice' } });
     expect(await clientOf(twoFactor).verify()).toMatchObject({
       verified: true,
@@ -293,7 +293,7 @@ describe('sessions', () => {
   });
 
   it.each(jsonWays.filter(([, logged]) => logged === 'session'))(
-    'are renewed after the service has ended them: %s',
+    'are renewed after the service ends them: %s',
     async (_name, _way, credential, options) => {
       const client = clientOf(credential, options);
       for (let round = 0; round < 2; round += 1) {

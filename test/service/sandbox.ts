@@ -16,7 +16,7 @@ import { Secret } from '../../src/service/secret.ts';
 
 const { alice, trustedApplication } = SANDBOX_ACCOUNTS;
 
-/** Alice, who may do everything. */
+/** Alice, who has every permission. */
 export const password: PasswordCredential = {
   method: 'password',
   user: alice.user,
@@ -42,7 +42,7 @@ export function useSandbox(): {
   let service: SandboxService | undefined;
   const clients: ServiceClient[] = [];
   const running = (): SandboxService => {
-    if (service === undefined) throw new Error('no test is under way');
+    if (service === undefined) throw new Error('the sandbox runs only within a test');
     return service;
   };
   beforeEach(async () => {

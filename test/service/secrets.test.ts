@@ -74,7 +74,7 @@ const user = (c: ServiceClient, via: 'json' | 'xml'): Promise<CallResult<unknown
   );
 
 /** Every way to convert a value to text. */
-function shown(value: unknown): string {
+function renderEveryWay(value: unknown): string {
   const own = value instanceof Error ? [value.message, value.stack, JSON.stringify({ ...value })] : [];
   return [
     inspect(value, { depth: null, showHidden: true }),
@@ -85,7 +85,7 @@ function shown(value: unknown): string {
 }
 
 function expectNoSecret(value: unknown): void {
-  const text = shown(value);
+  const text = renderEveryWay(value);
   for (const secret of SECRETS) {
     const spellings = [secret, JSON.stringify(secret).slice(1, -1), inspect(secret).slice(1, -1)];
     for (const spelling of spellings) expect(text).not.toContain(spelling);
@@ -93,7 +93,7 @@ function expectNoSecret(value: unknown): void {
 }
 
 const echo = SECRETS.join(' | ');
-const echoed = (code: string): object => ({
+const buildEcho = (code: string): object => ({
   stid: `s-${PASSWORD}`,
   status: { code, text: `you sent ${echo}`, type: code.startsWith('E') ? 'ERROR' : 'SUCCESS' },
   object: { type: 'Domain', value: echo, data: { [PASSWORD]: [echo], number: 287082 } },
@@ -102,29 +102,29 @@ const echoed = (code: string): object => ({
 });
 const escapeXml = (text: string): string => text.replace(/[&<>]/g, (c) => `&#${c.charCodeAt(0)};`);
 
-describe('a service that echoes secrets', () => {
+describe('a secret that the service echoes', () => {
   type Case = [name: string, respond: Respond, run: (c: ServiceClient) => Promise<CallResult<unknown>>];
   const cases: Case[] = [
-    ['in a JSON answer', always(200, JSON.stringify(echoed('S1'))), transfer],
+    ['in a JSON response', always(200, JSON.stringify(buildEcho('S1'))), transfer],
     [
-      'in a JSON answer with escapes',
-      always(200, JSON.stringify(echoed('S1')).replaceAll('p', '\\u0070')),
+      'in a JSON response with escapes',
+      always(200, JSON.stringify(buildEcho('S1')).replaceAll('p', '\\u0070')),
       transfer,
     ],
     [
-      'in nothing but an escaped text',
+      'only in an escaped text',
       always(200, '{"status":{"code":"S1","text":"\\u0070ä55 wörd/+&"}}'),
       transfer,
     ],
-    ['in a refusal', always(400, JSON.stringify(echoed('E1'))), transfer],
-    ['in a refused login', always(401, JSON.stringify(echoed('E1'))), transfer],
-    ['in an error nobody can trust', always(500, JSON.stringify(echoed('E1'))), transfer],
+    ['in a refusal', always(400, JSON.stringify(buildEcho('E1'))), transfer],
+    ['in a refused login', always(401, JSON.stringify(buildEcho('E1'))), transfer],
+    ['in a server error', always(500, JSON.stringify(buildEcho('E1'))), transfer],
     ['in broken JSON', always(200, `{"status": ${echo}`), transfer],
     ['in HTML', always(200, `<html>${echo}</html>`), transfer],
-    ['in something that is no HTTP', (_r, socket) => socket.end(`${echo}\r\n\r\n`), transfer],
+    ['in a response that isn’t HTTP', (_r, socket) => socket.end(`${echo}\r\n\r\n`), transfer],
     ['in a header', (_r, socket) => socket.end(`HTTP/1.1 200 OK\r\n${echo}\r\n\r\n`), transfer],
     [
-      'in an XML answer',
+      'in an XML response',
       always(
         200,
         xmlAnswer('S1', `<r><x>${escapeXml(echo)}</x></r>`, `<msg><text>${escapeXml(echo)}</text></msg>`),
@@ -132,14 +132,14 @@ describe('a service that echoes secrets', () => {
       (c) => user(c, 'xml'),
     ],
     [
-      'in a section of XML',
+      'in a CDATA section',
       always(200, xmlAnswer('E1', `<r><x><![CDATA[${echo}]]></x></r>`)),
       (c) => user(c, 'xml'),
     ],
     ...['<!-- -->', '<?break?>', '<![CDATA[]]>'].map(
-      (parting): Case => [
-        `in an XML text that ${parting} parts`,
-        always(200, xmlAnswer('S0502', `<r><x>${BASE64.slice(0, 9)}${parting}${BASE64.slice(9)}</x></r>`)),
+      (separator): Case => [
+        `in an XML text split by ${separator}`,
+        always(200, xmlAnswer('S0502', `<r><x>${BASE64.slice(0, 9)}${separator}${BASE64.slice(9)}</x></r>`)),
         (c) =>
           c.run(
             redirectUpdate,
@@ -151,12 +151,12 @@ describe('a service that echoes secrets', () => {
     ['in broken XML', always(200, `<response>${echo}`), (c) => user(c, 'xml')],
   ];
 
-  it.each(cases)('%s isn’t repeated', async (_name, respond, run) => {
+  it.each(cases)('is not shown %s', async (_name, respond, run) => {
     service.respond = respond;
-    // This call never sent the other values, so they aren't its secrets: the echo has only what it did send.
+    // A call masks only the secrets that it sent.
     const sentSecrets = run === transfer ? [PASSWORD, BASE64, AUTH_CODE] : [PASSWORD, BASE64, NEW_PASSWORD];
     const result = await run(client(password)).catch((error: unknown) => error);
-    const text = shown(result);
+    const text = renderEveryWay(result);
     for (const secret of sentSecrets) {
       for (const spelling of [secret, JSON.stringify(secret).slice(1, -1)])
         expect(text).not.toContain(spelling);
@@ -166,13 +166,13 @@ describe('a service that echoes secrets', () => {
   it.each([
     ['sends', transfer],
     ['fetches', (c: ServiceClient) => c.run(domainAuthInfo, { name: 'a.rest' })],
-  ])('in text that can’t be read isn’t repeated for a task that %s one', async (_what, run) => {
+  ])('is not shown in an unreadable response to a task that %s a secret', async (_what, run) => {
     service.respond = always(200, `<html>${echo}</html>`);
     const { unreadableResponse } = await errorOf(run(client(password)));
     expect(unreadableResponse).toMatchObject({ reason: 'the response is not JSON', body: undefined });
   });
 
-  it('in answers to a two-factor account is not repeated', async () => {
+  it('is not shown in responses to a two-factor account', async () => {
     const hash = '1b4e28ba-2fa1-11d2-883f-0016d3cca427';
     const own = `${PASSWORD} ${SHARED_SECRET}`;
     service.respond = (request, socket) => {
@@ -191,7 +191,7 @@ describe('a service that echoes secrets', () => {
     expectNoSecret(two);
   });
 
-  it('in answers to a session is not repeated', async () => {
+  it('is not shown in responses to a session', async () => {
     service.respond = always(200, JSON.stringify({ status: { code: 'S1', text: 'session-secret' } }), [
       'set-cookie: service_session=session-secret; Path=/',
     ]);
@@ -216,44 +216,44 @@ describe('masking', () => {
   });
 
   it.each<[what: string, secret: string, text: string, masked: string]>([
-    ['a long one anywhere', 'hunter2', 'you sent xhunter2x', 'you sent x[secret]x'],
-    ['a long one of letters', 'Hunter', 'login as Hunter failed', 'login as [secret] failed'],
-    ['signs that mean something in patterns', 'a.*(b)[c]$^|\\{9}', 'x a.*(b)[c]$^|\\{9} x', 'x [secret] x'],
-    ['nothing that such a sign would match', 'a.*c99', 'abbbc99', 'abbbc99'],
-    ['a short one with a digit as a word', 'ab1', 'ab1', '[secret]'],
+    ['masks a long secret anywhere', 'hunter2', 'you sent xhunter2x', 'you sent x[secret]x'],
+    ['masks a long secret of letters', 'Hunter', 'login as Hunter failed', 'login as [secret] failed'],
+    ['masks pattern characters', 'a.*(b)[c]$^|\\{9}', 'x a.*(b)[c]$^|\\{9} x', 'x [secret] x'],
+    ['doesn’t use a secret as a pattern', 'a.*c99', 'abbbc99', 'abbbc99'],
+    ['masks a short word with a digit', 'ab1', 'ab1', '[secret]'],
     [
-      'four with a digit as a word',
+      'masks a word with a digit',
       'ab12',
       'the login ab12, not ab123 or xab12',
       'the login [secret], not ab123 or xab12',
     ],
-    ['a word of answers in no sentence', 'password', 'The password is wrong.', 'The password is wrong.'],
-    ['a short word in no sentence', 'wrong', 'The password is wrong.', 'The password is wrong.'],
-    ['the shortest word in no sentence', 'is', 'The password is wrong.', 'The password is wrong.'],
-    ['a digit in no number', '1', 'ends in 2031, 1 year', 'ends in 2031, 1 year'],
-    ['a word that stands alone', 'password', 'password', '[secret]'],
-    ['a digit that stands alone', '1', '1', '[secret]'],
-    ['what stands alone between blanks', 'wrong', ' wrong\n', '[secret]'],
+    ['keeps a common word in a sentence', 'password', 'The password is wrong.', 'The password is wrong.'],
+    ['keeps a short word in a sentence', 'wrong', 'The password is wrong.', 'The password is wrong.'],
+    ['keeps the shortest word in a sentence', 'is', 'The password is wrong.', 'The password is wrong.'],
+    ['keeps a digit in a number', '1', 'ends in 2031, 1 year', 'ends in 2031, 1 year'],
+    ['masks a word that is the whole text', 'password', 'password', '[secret]'],
+    ['masks a digit that is the whole text', '1', '1', '[secret]'],
+    ['masks a word between spaces', 'wrong', ' wrong\n', '[secret]'],
     [
-      'a word in quotation marks',
+      'masks a word in quotation marks',
       'wrong',
       'the password “wrong” is refused',
       'the password “[secret]” is refused',
     ],
-    ['a word behind a sign', 'wrong', 'user=anna&password=wrong&x', 'user=anna&password=[secret]&x'],
+    ['masks a word after a symbol', 'wrong', 'user=anna&password=wrong&x', 'user=anna&password=[secret]&x'],
     [
-      'a word behind a colon, but in no sentence',
+      'masks a word after a colon, but not in a sentence',
       'wrong',
       'error: wrong; {p:wrong}',
       'error: wrong; {p:[secret]}',
     ],
-    ['a capital as another letter', 'Secret1', 'secret1', 'secret1'],
-    ['letters of any language', 'größ9', 'größ9 größ99 ägröß9', '[secret] größ99 ägröß9'],
-  ])('masks %s', (_what, secret, text, masked) => {
+    ['distinguishes capital letters', 'Secret1', 'secret1', 'secret1'],
+    ['finds words in any language', 'größ9', 'größ9 größ99 ägröß9', '[secret] größ99 ägröß9'],
+  ])('%s', (_what, secret, text, masked) => {
     expect(createMask([secret])(text)).toBe(masked);
   });
 
-  it('keeps the service’s names of values, unless they contain a secret', async () => {
+  it('keeps the service’s keys unless they contain a secret', async () => {
     const answer = {
       status: { code: 'S1', text: 'the password is set' },
       messages: [{ text: 'a password is set', objects: [{ type: 'password', value: 'password' }] }],
@@ -284,13 +284,13 @@ describe('credentials never mix', () => {
     ['anna', '4'],
     ['bert', '9'],
   ]);
-  const signed: [name: string, jsonAuth: 'basic' | 'session', two: boolean][] = [
+  const signed: [name: string, jsonAuth: 'basic' | 'session', isTwoFactor: boolean][] = [
     ['Basic', 'basic', false],
     ['sessions', 'session', false],
     ['two-factor sessions', 'basic', true],
   ];
 
-  it.each(signed)('1,000 interleaved calls with %s', async (_name, jsonAuth, two) => {
+  it.each(signed)('in 1,000 interleaved calls with %s', async (_name, jsonAuth, isTwoFactor) => {
     let opened = 0;
     const owners = new Map<string, string>();
     const mixed: string[] = [];
@@ -302,7 +302,7 @@ describe('credentials never mix', () => {
         owners.set(id, user);
         const cookie = [`set-cookie: service_session=${id}`];
         return socket.write(
-          two ? http(200, xmlAnswer('S1', `<hash>${id}</hash>`)) : http(200, OK_JSON, cookie),
+          isTwoFactor ? http(200, xmlAnswer('S1', `<hash>${id}</hash>`)) : http(200, OK_JSON, cookie),
         );
       }
       const basic = request.headers.find((header) => header.startsWith('authorization: Basic '))?.slice(21);
@@ -316,11 +316,11 @@ describe('credentials never mix', () => {
       if (asked !== undefined && owner !== asked) mixed.push(`${asked} went out as ${owner}`);
       const context = request.headers.find((header) => header.startsWith('x-service-context: '))?.slice(19);
       if (basic !== undefined && context !== CONTEXTS.get(owner)) mixed.push(`${owner} in ${context}`);
-      return socket.write(two ? http(200, xmlAnswer('S0502')) : http(200, okJson(request)));
+      return socket.write(isTwoFactor ? http(200, xmlAnswer('S0502')) : http(200, okJson(request)));
     };
-    const two_ = ACCOUNTS.map((name) => {
+    const accountClients = ACCOUNTS.map((name) => {
       const account = { user: name, context: Number(CONTEXTS.get(name)) };
-      return client(two ? { ...twoFactor, ...account } : { ...password, ...account }, jsonAuth);
+      return client(isTwoFactor ? { ...twoFactor, ...account } : { ...password, ...account }, jsonAuth);
     });
     await Promise.all(
       Array.from({ length: 1000 }, (_, n) => {
@@ -329,21 +329,21 @@ describe('credentials never mix', () => {
         const input = {
           source: name,
           target: 'b.rest',
-          type: two ? 'domain' : 'DOMAIN',
-          mode: two ? 'frame' : 'HTTP',
+          type: isTwoFactor ? 'domain' : 'DOMAIN',
+          mode: isTwoFactor ? 'frame' : 'HTTP',
         } as const;
-        return two_[which]?.run(redirectUpdate, input);
+        return accountClients[which]?.run(redirectUpdate, input);
       }),
     );
     expect(mixed).toEqual([]);
     expect(service.requests.filter(({ line, body }) => /(anna|bert)\.rest/.test(line + body))).toHaveLength(
       1000,
     );
-    expect(opened).toBe(jsonAuth === 'session' || two ? 2 : 0);
+    expect(opened).toBe(jsonAuth === 'session' || isTwoFactor ? 2 : 0);
   });
 });
 
-it('a secret is shown only on request', () => {
+it('a secret is shown only by reveal()', () => {
   const secret = new Secret('open sesame');
   expect(`${secret} ${String(secret)} ${JSON.stringify({ secret })} ${inspect({ secret })}`).not.toContain(
     'sesame',
@@ -353,13 +353,13 @@ it('a secret is shown only on request', () => {
   expect(secret.reveal()).toBe('open sesame');
 });
 
-describe('an answer', () => {
+describe('a response', () => {
   it.each([
     ['{"a":[1,"x",null,{}],"b":{"c":[]}}', false],
     ['{"__proto__":1}', true],
     ['[[{"a":null},{"__proto__":{}}],{}]', true],
     ['{"a":{"b":{"__proto__":1}},"c":{}}', true],
-  ])('%s has a key that copies drop: %s', (text, has) => {
+  ])('%s contains the key __proto__: %s', (text, has) => {
     expect(assertDepthAndCheckKeys(JSON.parse(text))).toBe(has);
   });
 

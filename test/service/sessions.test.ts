@@ -132,7 +132,7 @@ describe('a JSON session', () => {
     ]);
   });
 
-  it('sends nothing more when the second request isn’t allowed, and passes on that error unchanged', async () => {
+  it('sends no second request if marking it fails, and passes on that error unchanged', async () => {
     const service = await serving();
     const shared = client(service, password);
     await remove(shared);
@@ -157,7 +157,7 @@ describe('a JSON session', () => {
     await remove(shared);
     expect(
       service.paths().filter((path) => path === '/v1/login'),
-      'other tasks may try again',
+      'logins, one more for another task',
     ).toHaveLength(2);
   });
 
@@ -172,9 +172,9 @@ describe('a JSON session', () => {
 
   it.each([
     ['its Max-Age', { maxAge: 599 }, {}, 599],
-    ['the ten minutes of the document', {}, {}, 600],
-    ['the lifetime asked for', {}, { sessionMinutes: 30 }, 1800],
-  ])('is renewed before %s is over', async (_name, stated, options, seconds) => {
+    ['the documented ten minutes', {}, {}, 600],
+    ['the requested lifetime', {}, { sessionMinutes: 30 }, 1800],
+  ])('is renewed before the end of %s', async (_name, stated, options, seconds) => {
     let time = 1_000_000;
     const service = await serving(stated);
     const shared = client(service, password, { now: () => time, ...options });
@@ -197,26 +197,26 @@ describe('a JSON session', () => {
   });
 
   it.each<[string, Respond, string]>([
-    ['refused', (_r, s) => s.write(http(401, ERROR_JSON)), 'auth'],
-    ['refused by code', (_r, s) => s.write(http(200, ERROR_JSON)), 'auth'],
-    ['not found', (_r, s) => s.write(http(404, '')), 'refused'],
-    ['refused for load', (_r, s) => s.write(http(429, '', ['retry-after: 7'])), 'busy'],
-    ['failed', (_r, s) => s.write(http(500, '')), 'not_sent'],
-    ['without a cookie', (_r, s) => s.write(http(200, OK_JSON)), 'not_sent'],
+    ['is refused', (_r, s) => s.write(http(401, ERROR_JSON)), 'auth'],
+    ['is refused by code', (_r, s) => s.write(http(200, ERROR_JSON)), 'auth'],
+    ['is not found', (_r, s) => s.write(http(404, '')), 'refused'],
+    ['is refused because of load', (_r, s) => s.write(http(429, '', ['retry-after: 7'])), 'busy'],
+    ['fails', (_r, s) => s.write(http(500, '')), 'not_sent'],
+    ['has no cookie', (_r, s) => s.write(http(200, OK_JSON)), 'not_sent'],
     [
-      'with two cookies',
+      'has two cookies',
       (_r, s) =>
         s.write(http(200, OK_JSON, ['set-cookie: service_session=a', 'set-cookie: service_session=b'])),
       'not_sent',
     ],
     [
-      'with a cookie that no header can carry',
+      'has a cookie that is invalid in a header',
       (_r, s) => s.write(http(200, OK_JSON, ['set-cookie: service_session=a b'])),
       'not_sent',
     ],
-    ['cut', (_r, s) => s.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{'), 'not_sent'],
-    ['without an answer', () => undefined, 'not_sent'],
-  ])('whose login is %s leaves the task unsent', async (_name, login, kind) => {
+    ['is truncated', (_r, s) => s.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{'), 'not_sent'],
+    ['gets no response', () => undefined, 'not_sent'],
+  ])('whose login %s leaves the task unsent', async (_name, login, kind) => {
     const service = await serving({ login });
     const shared = client(service, password, { timeoutMs: 100 });
     const before = vi.fn(async () => undefined);
@@ -225,12 +225,12 @@ describe('a JSON session', () => {
     expect((await errorOf(marked)).kind).toBe(kind);
     expect(error.kind).toBe(kind);
     expect(error.message).toMatch(/^renewing a\.rest: /);
-    expect(before, 'nothing is about to be sent').not.toHaveBeenCalled();
+    expect(before, 'marks before a failed login').not.toHaveBeenCalled();
     expect(service.paths().every((path) => path === '/v1/login')).toBe(true);
     if (kind === 'busy') expect(error.retryAfterMs).toBe(7000);
   });
 
-  it('serves the others when the call that opened it is aborted', async () => {
+  it('serves other calls if the call that opened it is aborted', async () => {
     let answer: (() => void) | undefined;
     const service = await serving({
       login: (_r, socket) => {
@@ -262,7 +262,7 @@ describe('a two-factor session', () => {
   const tokensOf = (service: SessionService): string[] =>
     service.requests.flatMap(({ body }) => /<token>(\d+)/.exec(body)?.[1] ?? []);
 
-  it('never uses a token twice: renewed within its half minute, it waits for the next one', async () => {
+  it('never uses a token twice: it waits for the next one if it is renewed within 30 seconds', async () => {
     let time = 59_000;
     const waits: number[] = [];
     const service = await serving();
@@ -280,7 +280,7 @@ describe('a two-factor session', () => {
     expect(tokensOf(service)).toEqual(['287082', '359152']);
   });
 
-  it('says how long to wait if a call doesn’t have enough time, and opens nothing', async () => {
+  it('is not opened if a call can’t wait for the next token, and the error says how long to wait', async () => {
     let time = 59_000;
     const service = await serving();
     const shared = client(service, twoFactor, { now: () => time, timeoutMs: 1_999 });
@@ -292,7 +292,7 @@ describe('a two-factor session', () => {
     expect(tokensOf(service)).toEqual(['287082', '359152']);
   });
 
-  it('knows the tokens that other clients of the user have used, in any context', async () => {
+  it('never reuses a token that another client of the user has used, in any context', async () => {
     let time = 59_000;
     const service = await serving();
     const tokenSteps = createMemoryTokenSteps();
@@ -341,7 +341,7 @@ describe('a two-factor session', () => {
     expect(aborted).toHaveBeenCalledTimes(1);
   });
 
-  it('that was handed in with its expiry is renewed before that, with a new token', async () => {
+  it('that was passed in with its expiry is renewed before that, with a new token', async () => {
     let time = 1_000_000;
     const service = await serving();
     const hash = '00000000-0000-0000-0000-00000000aaaa';
@@ -355,7 +355,7 @@ describe('a two-factor session', () => {
     expect(service.paths()).toEqual(['/xml 0502', '/xml 1321001', '/xml 0502']);
   });
 
-  it('takes back an unsent token', async () => {
+  it('releases a token that was not sent', async () => {
     const service = await serving();
     const { port } = service;
     await service.close();
@@ -366,7 +366,7 @@ describe('a two-factor session', () => {
 
   const tokenOnly: TwoFactorCredential = { ...twoFactor, totpSecret: undefined, token: new Secret('123456') };
 
-  it('lasts as long as the service accepts it if it was opened with a typed token, then says what to do', async () => {
+  it('opened with a typed token lasts until the service refuses it, and the error says what to do', async () => {
     const service = await serving();
     let time = 0;
     const shared = client(service, tokenOnly, { now: () => time });
@@ -380,24 +380,24 @@ describe('a two-factor session', () => {
     expect(service.requests.filter(({ body }) => body.includes('<token>'))).toHaveLength(1);
   });
 
-  it('is handed out by the check, used by the next client, and ended only on unlinking', async () => {
+  it('is returned by verify(), used by the next client, and ended only on unlinking', async () => {
     const service = await serving();
     const first = client(service, tokenOnly);
     const check = await first.verify();
     await first.close();
-    if (!check.verified || check.sessionHash === undefined) throw new Error('the check gave no session');
+    if (!check.verified || check.sessionHash === undefined) throw new Error('verify() returned no session');
     expect(service.open.size).toBe(1);
     const next = client(service, { ...tokenOnly, token: undefined, sessionHash: check.sessionHash });
     await redirect(next);
     await next.close();
-    expect(service.open.size, 'closing must leave a session that was handed in').toBe(1);
+    expect(service.open.size, 'sessions that were passed in and stay open').toBe(1);
     const last = client(service, { ...tokenOnly, token: undefined, sessionHash: check.sessionHash });
     await last.close('all');
     expect(service.open.size).toBe(0);
     expect(service.paths()).toEqual(['/xml 1321001', '/xml 0502', '/xml 1321003']);
   });
 
-  it('is ended on closing if the client opened it for itself', async () => {
+  it('is ended on closing if the client opened it', async () => {
     const service = await serving();
     const shared = client(service, twoFactor);
     await redirect(shared);
@@ -423,7 +423,7 @@ describe('a two-factor session', () => {
 
   it.each([
     ['an element of the data', '<hash>{}</hash>', ''],
-    ['deep in the data', '<a><auth_session><hash>{}</hash></auth_session></a>', ''],
+    ['nested data', '<a><auth_session><hash>{}</hash></auth_session></a>', ''],
     ['the object', '', '<object><type>auth_session</type><value>{}</value></object>'],
   ])('is found in %s', async (_name, data, object) => {
     const hash = '1b4e28ba-2fa1-11d2-883f-0016d3cca427';
@@ -438,8 +438,8 @@ describe('a two-factor session', () => {
   });
 });
 
-describe('the check of a credential', () => {
-  it('logs a password in and out', async () => {
+describe('verifying a credential', () => {
+  it('logs in and out with a password', async () => {
     const service = await serving();
     expect(await client(service, password, { jsonAuth: 'basic' }).verify()).toMatchObject({ verified: true });
     expect(service.paths()).toEqual(['/v1/login', '/v1/logout']);
@@ -452,7 +452,7 @@ describe('the check of a credential', () => {
     expect(error).toMatchObject({ kind: 'auth', code: 'EF00803', text: 'nope' });
   });
 
-  it('can’t check a trusted application', async () => {
+  it('isn’t possible for a trusted application', async () => {
     const service = await serving();
     expect(await client(service, application).verify()).toMatchObject({ verified: false });
     expect(service.requests).toHaveLength(0);

@@ -39,7 +39,7 @@ afterAll(() => {
 });
 
 describe('over TLS', () => {
-  it('a service with a trusted authority is used, and only under its own name', async () => {
+  it('a service with a trusted authority is called, but only by the name in its certificate', async () => {
     const child = startChild(new URL('../support/children/tls-client.ts', import.meta.url), {
       args: [`https://localhost:${port}/v1`, `https://127.0.0.1:${port}/v1`],
       env: { NODE_EXTRA_CA_CERTS: fixture('tls-test-ca.pem') },
@@ -51,7 +51,7 @@ describe('over TLS', () => {
       'renew 127.0.0.1: not_sent ERR_TLS_CERT_ALTNAME_INVALID',
       'delete 127.0.0.1: not_sent ERR_TLS_CERT_ALTNAME_INVALID',
     ]);
-    expect(requests, 'nothing may go to a server that goes by another name').toEqual([
+    expect(requests, 'requests, none to a name that isn’t in the certificate').toEqual([
       'POST /v1/domain/cafe.rest/_renew',
       'DELETE /v1/domain/cafe.rest',
     ]);

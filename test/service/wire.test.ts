@@ -59,7 +59,7 @@ afterAll(() => service.close());
 type Run = (client: ServiceClient, call: CallOptions) => Promise<unknown>;
 
 /** Sends one task and returns the last request as text: request line, headers without `host`, blank line, body. */
-async function sent(
+async function capture(
   credential: Credential,
   run: Run,
   call: CallOptions = {},
@@ -72,10 +72,10 @@ async function sent(
     now: () => 59_000,
   });
   await run(client, call);
-  return blocksToText(service.requests.at(-1));
+  return formatRequest(service.requests.at(-1));
 }
 
-function blocksToText(request: RawRequest | undefined): string {
+function formatRequest(request: RawRequest | undefined): string {
   if (request === undefined) throw new Error('no request arrived');
   const headers = request.headers.filter((header) => !header.startsWith('host: '));
   return [request.line, ...headers, '', request.body].join('\n');
@@ -249,14 +249,14 @@ describe('JSON requests, byte by byte', () => {
   ];
 
   it.each(cases)('%s', async (_name, run, expected) => {
-    expect(await sent(password, run, { ctid: 'order-1' })).toBe(expected);
+    expect(await capture(password, run, { ctid: 'order-1' })).toBe(expected);
   });
 
-  const renew: Run = (c) => c.run(domainUpdateNameservers, { name: 'a.rest', nameServers });
+  const updateNameservers: Run = (c) => c.run(domainUpdateNameservers, { name: 'a.rest', nameServers });
   const body = '{"nameServers":[{"name":"ns1.example.net"},{"name":"ns2.example.net"}]}';
 
   it('a trusted application signs with its uuid and sends no context', async () => {
-    expect(await sent(application, renew)).toBe(
+    expect(await capture(application, updateNameservers)).toBe(
       jsonRequest('PUT /v1/domain/a.rest', body, [`authorization: ${APPLICATION}`]),
     );
   });
@@ -264,32 +264,34 @@ describe('JSON requests, byte by byte', () => {
   it.each([
     ['header', 'x-service-sessionid: abc-123'],
     ['cookie', 'cookie: service_session=abc-123'],
-  ] as const)('a session signs with its id in the %s, until it is ended', async (place, header) => {
-    expect(await sent(password, renew, {}, place)).toBe(jsonRequest('PUT /v1/domain/a.rest', body, [header]));
+  ] as const)('a session sends its id in the %s, also to log out', async (place, header) => {
+    expect(await capture(password, updateNameservers, {}, place)).toBe(
+      jsonRequest('PUT /v1/domain/a.rest', body, [header]),
+    );
     await client?.close();
-    expect(blocksToText(service.requests.at(-1))).toBe(jsonRequest('GET /v1/logout', undefined, [header]));
+    expect(formatRequest(service.requests.at(-1))).toBe(jsonRequest('GET /v1/logout', undefined, [header]));
   });
 
-  it('carries the service’s own headers with a deployment’s prefix', async () => {
+  it('the service’s headers have the configured prefix', async () => {
     client = clientOf(service.origin, password, { headerPrefix: 'X-Acme-' });
-    await renew(client, {});
+    await updateNameservers(client, {});
     const headers = [`authorization: ${BASIC}`, 'x-acme-context: 4'];
-    expect(blocksToText(service.requests.at(-1))).toBe(jsonRequest('PUT /v1/domain/a.rest', body, headers));
+    expect(formatRequest(service.requests.at(-1))).toBe(jsonRequest('PUT /v1/domain/a.rest', body, headers));
     await client.close();
 
     client = clientOf(service.origin, password, { headerPrefix: 'X-Acme-', jsonAuth: 'session' });
-    await renew(client, {});
+    await updateNameservers(client, {});
     const session = ['x-acme-sessionid: abc-123'];
-    expect(blocksToText(service.requests.at(-1))).toBe(jsonRequest('PUT /v1/domain/a.rest', body, session));
+    expect(formatRequest(service.requests.at(-1))).toBe(jsonRequest('PUT /v1/domain/a.rest', body, session));
     await client.close();
-    expect(blocksToText(service.requests.at(-1))).toBe(jsonRequest('GET /v1/logout', undefined, session));
+    expect(formatRequest(service.requests.at(-1))).toBe(jsonRequest('GET /v1/logout', undefined, session));
   });
 
   it('login and logout', async () => {
     const user = { user: 'customer', context: 4, password: new Secret(PASSWORD) };
     const extras = { acl: true, profile: false, customer: true, timeout: 30 };
     const body = `{"user":"customer","context":4,"password":"${PASSWORD}"}`;
-    expect(await sent(password, (c) => c.run(sessionLogin, { ...user, ...extras }))).toBe(
+    expect(await capture(password, (c) => c.run(sessionLogin, { ...user, ...extras }))).toBe(
       [
         'POST /v1/login?acl=true&profile=false&customer=true&timeout=30 HTTP/1.1',
         'connection: keep-alive',
@@ -301,7 +303,7 @@ describe('JSON requests, byte by byte', () => {
         body,
       ].join('\n'),
     );
-    expect(await sent(password, (c) => c.run(sessionLogout, { sessionId: new Secret('abc-123') }))).toBe(
+    expect(await capture(password, (c) => c.run(sessionLogout, { sessionId: new Secret('abc-123') }))).toBe(
       jsonRequest('GET /v1/logout', undefined, ['x-service-sessionid: abc-123']),
     );
   });
@@ -321,7 +323,7 @@ describe('JSON requests, byte by byte', () => {
     ['a b', 'a%20b'],
   ])('writes the path segment %s as %s', async (source, segment) => {
     const input = { source, target: 'b.rest', type: 'DOMAIN', mode: 'HTTP' } as const;
-    expect(await sent(password, (c) => c.run(redirectUpdate, input))).toContain(
+    expect(await capture(password, (c) => c.run(redirectUpdate, input))).toContain(
       `PUT /v1/redirect/${segment} HTTP`,
     );
   });
@@ -417,7 +419,7 @@ describe('XML requests, byte by byte', () => {
   ];
 
   it.each(cases)('%s', async (_name, run, expected) => {
-    expect(await sent(password, run, { interface: 'xml', ctid: 'order-1' })).toBe(
+    expect(await capture(password, run, { interface: 'xml', ctid: 'order-1' })).toBe(
       xmlRequest(`${AUTH}${expected}`),
     );
   });
@@ -433,7 +435,7 @@ describe('XML requests, byte by byte', () => {
       '<authentication><trusted_application><uuid>6ba7b810-9dad-11d1-80b4-00c04fd430c8</uuid>' +
       `<password>${XML_PASSWORD}</password><application><name>domain steward</name></application>` +
       '</trusted_application></authentication>';
-    expect(await sent(application, update, { interface: 'xml' })).toBe(xmlRequest(block + task));
+    expect(await capture(application, update, { interface: 'xml' })).toBe(xmlRequest(block + task));
   });
 
   it.each(['/', '/xml', '/xml/', '/xml/gate?of=us'])('are posted to %s unchanged', async (address) => {
@@ -446,8 +448,8 @@ describe('XML requests, byte by byte', () => {
 
   it('a two-factor account opens a session with a token and signs with its hash', async () => {
     const session = `<auth_session><hash>${HASH}</hash></auth_session>`;
-    expect(await sent(twoFactor, update)).toBe(xmlRequest(session + task));
+    expect(await capture(twoFactor, update)).toBe(xmlRequest(session + task));
     const auth = AUTH.replace('</auth>', '<token>287082</token></auth>');
-    expect(blocksToText(service.requests[0])).toBe(xmlRequest(`${auth}<task><code>1321001</code></task>`));
+    expect(formatRequest(service.requests[0])).toBe(xmlRequest(`${auth}<task><code>1321001</code></task>`));
   });
 });

@@ -19,20 +19,20 @@ const FILLED_LATER = new Set(['renew_many']);
 describe.each([...FORMS.values()].filter(({ form }) => !FILLED_LATER.has(form.name)))(
   'the form $form.name',
   ({ form }) => {
-    it('is as people know it', () => {
+    it('matches its snapshot', () => {
       const view = formView({ form, origin: { channelId: 'C0DOMAINS' } });
       expectView(view, 'modal');
       expect(rendered(view)).toMatchSnapshot();
     });
 
-    it('names its inputs by its fields', () => {
+    it('uses its fields’ names as block and action IDs', () => {
       const { blocks } = formView({ form, origin });
       expect(blocks.map((block) => block.block_id)).toEqual(form.fields.map(({ name }) => name));
       const actionIds = blocks.map((block) => /"action_id":"([^"]+)"/.exec(JSON.stringify(block))?.[1]);
       expect(actionIds).toEqual(form.fields.map(({ name }) => name));
     });
 
-    it('asks in short sentences of plain text', () => {
+    it('has short sentences in plain text', () => {
       const texts = form.fields.flatMap(({ label, hint = '', options = [] }) => [
         label,
         hint,
@@ -43,7 +43,7 @@ describe.each([...FORMS.values()].filter(({ form }) => !FILLED_LATER.has(form.na
       expect(sentences.filter((sentence) => sentence.split(/\s+/).length > 25)).toEqual([]);
     });
 
-    it('keeps everything typed before, except for secrets', () => {
+    it('keeps typed values, except for secrets', () => {
       const typed = Object.fromEntries(form.fields.map(({ name }) => [name, 's3cret '.repeat(1_000)]));
       const view = formView({ form, origin, values: typed, warnings: ['<!channel> '.repeat(1_000)] });
       expectView(view, 'modal');
@@ -55,7 +55,7 @@ describe.each([...FORMS.values()].filter(({ form }) => !FILLED_LATER.has(form.na
   },
 );
 
-it('a view without inputs has nothing to submit', () => {
+it('a view without inputs has no submit button', () => {
   const view = noticeView(
     'A title that is far too long for Slack',
     [...textMessage('Done.').blocks].filter((block) => block.type === 'section'),
@@ -75,18 +75,18 @@ describe('help', () => {
   const positions = (text: string, names: readonly string[]) =>
     names.map((name) => text.search(new RegExp(`/domain ${name}[ \`]|\`${name}\``)));
 
-  it('groups existing subcommands, each once', () => {
+  it('has existing subcommands in its groups, each once', () => {
     const grouped = HELP_GROUPS.flatMap(({ names }) => names);
     expect(new Set(grouped).size).toBe(grouped.length);
     expect(commands.map(({ name }) => name)).toEqual(expect.arrayContaining(grouped));
     const everyday = commands.filter(({ name }) => !grouped.includes(name));
     expect(
       everyday.filter(({ needs }) => needs !== 'linked' && needs !== 'account'),
-      'subcommands that are no tasks and belong to a group',
+      'subcommands that have to be in a group',
     ).toEqual([]);
   });
 
-  it.each(readers)('is short, and its button shows every subcommand: %o', (who) => {
+  it.each(readers)('is short and has a button that lists every subcommand: %o', (who) => {
     const reader = { ...who, hasService: true };
     const overview = helpOverview(commands, reader);
     expectMessage(overview);
@@ -102,7 +102,7 @@ describe('help', () => {
     expect(rendered({ overview, all })).toMatchSnapshot();
   });
 
-  it('does not begin with subcommands that the reader can’t use', () => {
+  it('begins with subcommands that the reader can use', () => {
     const overview = JSON.stringify(
       helpOverview(commands, { hasService: true, isLinked: false, isAdmin: false }).blocks,
     );
@@ -116,7 +116,7 @@ describe('help', () => {
     expect(order).toEqual(order.toSorted((a, b) => a - b));
   });
 
-  it.each(commands)('has an example for $name that calls it', (command) => {
+  it.each(commands)('has a valid example for $name', (command) => {
     const help = commandHelp(command);
     expectMessage(help);
     expect(command.example).toMatch(new RegExp(`^/domain ${command.name}( |$)`));
@@ -130,7 +130,7 @@ describe('help', () => {
   );
   const timedTasks = timedForms.map(({ form }) => form.name).filter((name) => name !== 'renew_many');
 
-  it('offers a time for exactly the subcommands whose form takes one', () => {
+  it('offers a time for exactly the subcommands whose form has one', () => {
     const offering = commands.filter((command) =>
       commandHelp(command).text.includes('end the command with a time'),
     );
@@ -139,7 +139,7 @@ describe('help', () => {
     for (const name of ['authcode', 'mandates']) expect(timedTasks).not.toContain(name);
   });
 
-  it('answers a typo with the nearest subcommand', () => {
+  it('suggests the nearest subcommand for a typo', () => {
     expect(unknownCommand('<!channel>`', 'renew').text).toBe(
       '/domain &lt;!channel&gt;ˋ isn’t a command. Did you mean /domain renew? To list all commands, use /domain help.',
     );

@@ -10,31 +10,31 @@ const common = {
   actor: 'system',
   at: new Date('2026-11-25T10:00:00Z'),
 } as const;
-const said = (event: TeamEvent) => {
+const render = (event: TeamEvent) => {
   const message = buildLedgerAlert(event);
   return message === undefined ? undefined : JSON.stringify(message);
 };
 
-test.each(LEDGER_DIFFERENCES)('a difference has its text and where to read what to do: %s', (code) => {
-  const text = said({ ...common, kind: 'ledger_differs', differences: [{ code, count: 3, first: 12 }] });
+test.each(LEDGER_DIFFERENCES)('the alert about %s links to the documentation', (code) => {
+  const text = render({ ...common, kind: 'ledger_differs', differences: [{ code, count: 3, first: 12 }] });
   expect(text).toContain('The ledger doesn’t match the log');
   expect(text).toContain('(3)');
   expect(text).toContain('docs/ledger.md');
 });
 
-test('a restored backup has the first number that is used again', () => {
+test('the alert about a restored backup names the seal after which numbers are used again', () => {
   const takenAt = '2026-11-24T04:00:00.000Z';
-  expect(said({ ...common, kind: 'database_restored', takenAt, seal: 812 })).toContain(
+  expect(render({ ...common, kind: 'database_restored', takenAt, seal: 812 })).toContain(
     'continues after seal 812',
   );
 });
 
-test('unsealed events are reported with what still works', () => {
-  expect(said({ ...common, kind: 'sealing_stalled' })).toContain('Orders continue');
+test('the alert about unsealed events says what still works', () => {
+  expect(render({ ...common, kind: 'sealing_stalled' })).toContain('Orders continue');
 });
 
-test('nothing of forgotten events', () => {
+test('forgotten events cause no alert', () => {
   expect(
-    said({ ...common, kind: 'events_forgotten', reason: 'age', count: 2, seqs: [[1, 2]], leaves: [] }),
+    render({ ...common, kind: 'events_forgotten', reason: 'age', count: 2, seqs: [[1, 2]], leaves: [] }),
   ).toBeUndefined();
 });

@@ -10,20 +10,20 @@ import { expectMessage } from './kit/limits.ts';
 const NOW = new Date('2027-06-14T09:00:00Z');
 const AT = { now: NOW, timeZone: 'UTC' };
 
-describe('rules', () => {
-  it('of a documented zone', () => {
+describe('the rules message', () => {
+  it('describes a documented zone', () => {
     const message = rulesMessage(findZoneProfile('rest'), 'rest', undefined, AT);
     expectMessage(message);
     expect(rendered(message)).toMatchSnapshot();
   });
 
-  it('of a zone that nobody documents', () => {
+  it('describes an undocumented zone', () => {
     const message = rulesMessage(findZoneProfile('example'), 'example', undefined, AT);
     expectMessage(message);
     expect(rendered(message)).toMatchSnapshot();
   });
 
-  it('of a name in its auto-renew grace, with its dates', () => {
+  it('describes a name in its auto-renew grace period, with its dates', () => {
     const name = {
       name: 'cafe.rest',
       issues: [],
@@ -55,7 +55,7 @@ describe('a page of preregistrations', () => {
     limit: 20,
   };
 
-  it('with nothing found says so', () => {
+  it('says if nothing was found', () => {
     const message = preregPage(query, { records: [], summary: 0 }, 'json');
     expectMessage(message);
     expect(rendered(message)).toMatchSnapshot();
@@ -65,7 +65,7 @@ describe('a page of preregistrations', () => {
     ['over JSON', { owner: { user: 'kim', context: 4 }, techc: { id: 7, handle: 'H7' }, recommended: false }],
     ['over XML', { owner: { user: 'kim', context: '4' }, techc: { id: '7' }, recommended: 'false' }],
     ['with bare values', { owner: 'kim, 4', techc: 7, recommended: 0 }],
-  ])('shows the same for a record that came %s', (_name, given) => {
+  ])('shows the same for a record %s', (_name, given) => {
     const nameServers = [{ name: 'ns1.a.rest' }, 'ns2.a.rest'];
     const preregConfig = { confirmationStart: '2027-03-01', confirmation_end: '2027-04-01' };
     const record = { name: 'cafe.rest', ...given, nameServers, preregConfig };
@@ -77,7 +77,7 @@ describe('a page of preregistrations', () => {
     ]);
   });
 
-  it('with the longest names stays within the limits', () => {
+  it('stays within Slack’s limits with the longest names', () => {
     const records = Array.from({ length: 20 }, (_, index) => ({
       name: `${'x'.repeat(60)}${index}.${'y'.repeat(63)}.${'z'.repeat(63)}.rest`,
       status: 'PENDING',

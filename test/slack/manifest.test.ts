@@ -95,34 +95,34 @@ const slackSource = [...sources(join(root, 'slack')), readFileSync(join(root, 'a
   '\n',
 );
 
-/** The name in every match, which must be written out. */
-function named(pattern: RegExp): string[] {
+/** The captured names, which must be literals in the source. */
+function listCaptures(pattern: RegExp): string[] {
   return [...new Set([...slackSource.matchAll(pattern)].map(([, name]) => name ?? ''))].sort();
 }
 
 describe('manifest.yml', () => {
-  it('declares the command that is handled', () => {
+  it('declares the command that the bot handles', () => {
     const { slash_commands: commands } = manifest.features;
-    expect(commands.map(({ command }) => command)).toEqual(named(/\bapp\.command\('([^']+)'/g));
-    // People come with their ids. Slack's tokens in names and reasons are removed again (`slack/kit/parse.ts`).
+    expect(commands.map(({ command }) => command)).toEqual(listCaptures(/\bapp\.command\('([^']+)'/g));
+    // Escaping passes people as IDs. `slack/kit/parse.ts` removes Slack's tokens from names and reasons.
     expect(commands.every((command) => command.should_escape)).toBe(true);
   });
 
-  it('declares the shortcuts that are handled', () => {
+  it('declares the shortcuts that the bot handles', () => {
     const ids = manifest.features.shortcuts.map(({ callback_id: id }) => id);
-    expect(ids).toEqual(named(/\bapp\.shortcut\('([^']+)'/g));
+    expect(ids).toEqual(listCaptures(/\bapp\.shortcut\('([^']+)'/g));
     expect(manifest.features.shortcuts.map(({ type }) => type)).toEqual(['message', 'global']);
   });
 
-  it('subscribes to the events that are handled', () => {
+  it('subscribes to the events that the bot handles', () => {
     expect([...manifest.settings.event_subscriptions.bot_events].sort()).toEqual(
-      named(/\bevent(?:\.type === |\()'([^']+)'/g),
+      listCaptures(/\bevent(?:\.type === |\()'([^']+)'/g),
     );
     expect(manifest.features.app_home.home_tab_enabled).toBe(true);
     expect(manifest.settings.interactivity.is_enabled).toBe(true);
   });
 
-  it('sends everything to the one address that the bot listens on', () => {
+  it('uses the one URL path that the bot listens on', () => {
     const { settings, features } = manifest;
     const urls = [
       settings.event_subscriptions.request_url,
@@ -132,10 +132,10 @@ describe('manifest.yml', () => {
     expect([...new Set(urls)].map((url) => new URL(url).pathname)).toEqual(['/slack/events']);
   });
 
-  it('requests the scopes that the calls need and no other', () => {
-    const called = named(/\bcall\(\s*'([a-z]+\.[A-Za-z.]+)'/g);
+  it('requests exactly the scopes that the calls need', () => {
+    const called = listCaptures(/\bcall\(\s*'([a-z]+\.[A-Za-z.]+)'/g);
     expect(called.filter((method) => SCOPES_OF[method] === undefined)).toEqual([]);
-    // A file attached to a form is read by its address, not by a method.
+    // A file attached to a form is read from its URL, not with a method.
     const attached = /type: 'file_input'/.test(slackSource) ? ['files:read'] : [];
     const needed = new Set(['commands', ...attached, ...called.flatMap((method) => SCOPES_OF[method] ?? [])]);
     expect([...manifest.oauth_config.scopes.bot].sort()).toEqual([...needed].sort());

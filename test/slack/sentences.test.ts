@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { CALLS_FOR_THE_LOG, type Exempt, filesIn, findIn, textsOf } from '../support/sentences.ts';
 
 /*
- * User-visible texts are in the views. Declarations of commands and forms may have their own: row texts, labels, and
- * errors of their schemas.
+ * Texts for users are in views. Declarations of commands and forms may have their own: row texts, labels and
+ * schema errors.
  */
 
-/** Texts of commands, forms and fields; `description` names a file that is sent, `consequence` is for `doctor`'s scopes. */
+/** Texts of declarations. `description` names a sent file; `consequence` is for the scopes in `doctor`. */
 const DECLARED: Exempt = {
   calls: new RegExp(`${CALLS_FOR_THE_LOG.source}|^(?:z\\s*\\.[^]*|\\w*(?:[fF]ields?|Schema)|\\w*Reason)$`),
   properties:
@@ -17,7 +17,7 @@ function sentencesIn(source: string): string[] {
   return textsOf(3, source, DECLARED);
 }
 
-describe('a sentence is found', () => {
+describe('the check', () => {
   test.each([
     ["call.respond('Nothing was sent.');", 1],
     ['const result = { reply: `It was put back.` };', 1],
@@ -26,14 +26,14 @@ describe('a sentence is found', () => {
     ["const NAME = field({ label: 'The whole name', kind: 'text' }, z.string('Give the name.'));", 0],
     ["const DAYS = z\n  .string()\n  .regex(/a/, 'Give a whole number.');", 0],
     ["deps.log.warn({ err }, 'checking whether a person is an admin');", 0],
-  ])('%s: %i', (source, count) => {
+  ])('finds the sentences in %s: %i', (source, count) => {
     expect(sentencesIn(source)).toHaveLength(count);
   });
 });
 
 const FILES = filesIn('slack').filter((file) => !file.endsWith('.view.ts'));
 
-test('sentences are in views', () => {
+test('only views contain sentences', () => {
   expect(FILES.length).toBeGreaterThan(80);
   expect(findIn(FILES, sentencesIn)).toEqual([]);
 });

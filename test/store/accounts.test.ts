@@ -62,7 +62,7 @@ const application = {
   verifiedAt: undefined,
 } as const;
 
-test('linked accounts are read back complete, and the last one is active', async () => {
+test('linked accounts are read back in full, and the last one is active', async () => {
   const { account, list } = person();
   const first = account('a');
   const second = account('b', application);
@@ -83,7 +83,7 @@ test('accounts are listed by context number, the application last', async () => 
   expect((await list()).map(({ slot }) => slot)).toEqual(['1', '4', '10', 'application']);
 });
 
-test('linked again with the same login, an account keeps its id for pending orders', async () => {
+test('an account linked again with the same login keeps its ID for pending orders', async () => {
   const { account, list } = person();
   await store.save(account('old', { verifiedAt: undefined }), sealed(1));
   await store.save(account('new'), sealed(2));
@@ -94,7 +94,7 @@ test('linked again with the same login, an account keeps its id for pending orde
 test.each([
   ['another login', { login: 'bob' }],
   ['another method', { method: 'two_factor' }],
-] as const)('linked with %s it is another account, and the old one is gone', async (_, changes) => {
+] as const)('linking with %s replaces the account', async (_, changes) => {
   const { account, list } = person();
   await store.save(account('old'), sealed(1));
   await store.save(account('new', changes), sealed(2));
@@ -102,7 +102,7 @@ test.each([
   expect(await store.find(account('old').id)).toBeUndefined();
 });
 
-test('10 concurrent links of one person, in one slot or in several, all end, with one active account', async () => {
+test('10 concurrent links by one person, in one slot or several, leave one active account', async () => {
   const { account, list } = person();
   const same = Array.from({ length: 5 }, (_, index) => account(`same-${index}`, { login: `login-${index}` }));
   const others = [1, 2, 3, 5, 6].map((context) => account(`c${context}`, { context, slot: String(context) }));
@@ -112,7 +112,7 @@ test('10 concurrent links of one person, in one slot or in several, all end, wit
   expect(accounts.filter(({ isActive }) => isActive)).toHaveLength(1);
 });
 
-test('another account becomes active, one at a time', async () => {
+test('activating an account deactivates the other', async () => {
   const { userId, account, list } = person();
   await store.save(account('a'), sealed(1));
   await store.save(account('b', { slot: '1', context: 1 }), sealed(2));
@@ -122,7 +122,7 @@ test('another account becomes active, one at a time', async () => {
     ['4', true],
   ]);
   expect(await store.activate('T1', userId, '99')).toBe(false);
-  expect((await list()).find(({ isActive }) => isActive)?.slot, 'a failed choice must change nothing').toBe(
+  expect((await list()).find(({ isActive }) => isActive)?.slot, 'a failed activation changes nothing').toBe(
     '4',
   );
   const results = await Promise.all(['1', '4', '1', '4'].map((slot) => store.activate('T1', userId, slot)));
@@ -130,7 +130,7 @@ test('another account becomes active, one at a time', async () => {
   expect((await list()).filter(({ isActive }) => isActive)).toHaveLength(1);
 });
 
-test('a deleted account is gone with its secret, and no other becomes active instead', async () => {
+test('deleting an account deletes its secret, and activates no other account', async () => {
   const { account, list } = person();
   await store.save(account('a'), sealed(1));
   await store.save(account('b', { slot: '1', context: 1 }), sealed(2));
@@ -141,7 +141,7 @@ test('a deleted account is gone with its secret, and no other becomes active ins
   expect(await list()).toEqual([]);
 });
 
-test('the service’s acceptance of an account is recorded, even if it is deleted', async () => {
+test('an account is marked as verified, and a deleted account is ignored', async () => {
   const { account, list } = person();
   await store.save(account('a', application), sealed(1));
   await store.markVerified(account('a').id, VERIFIED);
@@ -149,7 +149,7 @@ test('the service’s acceptance of an account is recorded, even if it is delete
   await store.markVerified('nobody', VERIFIED);
 });
 
-test('credentials of older keys are found and replaced, unless the account was linked again meanwhile', async () => {
+test('credentials with older keys are resealed, unless the account was linked again meanwhile', async () => {
   const { account } = person();
   await store.save(account('a'), sealed(1, 'old'));
   await store.save(account('b', { slot: '1', context: 1 }), sealed(2, 'older'));

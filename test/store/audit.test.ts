@@ -12,7 +12,7 @@ afterAll(() => rig.end());
 const ofOrders = async (read: ReturnType<EventLog['read']>) =>
   (await collect(read)).flatMap((logged) => ('event' in logged ? [] : logged));
 
-test('the audit log of a period is in order, each line with its current order, in batches of any size', async () => {
+test('the audit log of a period is sorted, with each line’s current order, for any batch size', async () => {
   const first = newOrder();
   await underWay(rig, first);
   const second = await rig.keep(newOrder({ createdAt: at(0) }));
@@ -42,7 +42,7 @@ test('the audit log of a period is in order, each line with its current order, i
     const all = await ofOrders(createEventLog(rig.database, '', batch).read(at(-1), at(60)));
     expect(
       all.map(({ entry }) => entry.kind),
-      `with lines of one moment, in batches of ${batch}`,
+      `with simultaneous events, in batches of ${batch}`,
     ).toEqual(['requested', 'requested', 'approved', 'claimed', 'sending', 'denied', 'released', 'finished']);
   }
   expect(await collect(createEventLog(rig.database, '').read(at(100), at(200)))).toEqual([]);

@@ -3,13 +3,13 @@ import { expect, test } from 'vitest';
 import { batch } from '../../src/store/batch.ts';
 import { until } from '../support/demo.ts';
 
-/** Questions in the batches they were asked in; answered when a test says so. */
-function scripted(keyOf?: (question: number) => string) {
-  const asked: { readonly questions: readonly number[]; answer(): void; fail(error: Error): void }[] = [];
+/** Batches queries into statements, which the test answers. */
+function arrange(keyOf?: (question: number) => string) {
+  const sent: { readonly questions: readonly number[]; answer(): void; fail(error: Error): void }[] = [];
   const ask = batch<number, string>(
     (questions) =>
       new Promise((resolve, reject) => {
-        asked.push({
+        sent.push({
           questions,
           answer: () => resolve(questions.map((question) => `answer ${question}`)),
           fail: reject,
@@ -19,11 +19,11 @@ function scripted(keyOf?: (question: number) => string) {
   );
   return {
     ask,
-    questions: () => asked.map(({ questions }) => questions),
+    questions: () => sent.map(({ questions }) => questions),
     /** The nth statement, as soon as it was sent. */
     async statement(n: number) {
-      await until(`statement ${n} is sent`, () => asked.length > n);
-      const statement = asked[n];
+      await until(`statement ${n} is sent`, () => sent.length > n);
+      const statement = sent[n];
       if (statement === undefined) throw new Error(`there is no statement ${n}`);
       return statement;
     },
@@ -32,16 +32,16 @@ function scripted(keyOf?: (question: number) => string) {
 
 const databaseError = (code: string) => Object.assign(new pg.DatabaseError('no', 2, 'error'), { code });
 
-test('questions of one turn share a statement, and each gets its own answer', async () => {
-  const { ask, questions, statement } = scripted();
+test('queries of one turn share a statement, and each gets its own answer', async () => {
+  const { ask, questions, statement } = arrange();
   const answers = Promise.all([1, 2, 3].map(ask));
   (await statement(0)).answer();
   expect(await answers).toEqual(['answer 1', 'answer 2', 'answer 3']);
   expect(questions()).toEqual([[1, 2, 3]]);
 });
 
-test('questions asked meanwhile share the next one', async () => {
-  const { ask, questions, statement } = scripted();
+test('queries sent meanwhile share the next statement', async () => {
+  const { ask, questions, statement } = arrange();
   const first = ask(1);
   const one = await statement(0);
   const later = Promise.all([ask(2), ask(3)]);
@@ -52,8 +52,8 @@ test('questions asked meanwhile share the next one', async () => {
   expect(questions()).toEqual([[1], [2, 3]]);
 });
 
-test('a hanging statement blocks no other', async () => {
-  const { ask, statement } = scripted();
+test('a hanging statement doesn’t block others', async () => {
+  const { ask, statement } = arrange();
   void ask(1);
   await statement(0);
   const second = ask(2);
@@ -61,48 +61,45 @@ test('a hanging statement blocks no other', async () => {
   expect(await second).toBe('answer 2');
 });
 
-test('two questions with one key never share a statement, and the second one is not forgotten', async () => {
-  const { ask, questions, statement } = scripted((question) => String(question % 10));
+test('two queries with the same key never share a statement, and the second is still sent', async () => {
+  const { ask, questions, statement } = arrange((question) => String(question % 10));
   const answers = Promise.all([1, 2, 11, 21].map(ask));
   for (const n of [0, 1, 2]) (await statement(n)).answer();
   expect(await answers).toEqual(['answer 1', 'answer 2', 'answer 11', 'answer 21']);
   expect(questions()).toEqual([[1, 2], [11], [21]]);
 });
 
-test('at most a hundred share a statement', async () => {
-  const { ask, questions, statement } = scripted();
+test('at most 100 queries share a statement', async () => {
+  const { ask, questions, statement } = arrange();
   const answers = Promise.all(Array.from({ length: 250 }, (_, n) => ask(n)));
   for (const n of [0, 1, 2]) (await statement(n)).answer();
   expect(await answers).toHaveLength(250);
   expect(questions().map(({ length }) => length)).toEqual([100, 100, 50]);
 });
 
-test.each(['23505', '40P01', '22P05'])(
-  'if one of them causes %s, the others succeed without it',
-  async (code) => {
-    const { ask, questions, statement } = scripted();
-    const answers = Promise.allSettled([1, 2, 3].map(ask));
-    (await statement(0)).fail(databaseError(code));
-    (await statement(1)).answer();
-    (await statement(2)).fail(databaseError(code));
-    (await statement(3)).answer();
-    expect((await answers).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
-    expect(questions()).toEqual([[1, 2, 3], [1], [2], [3]]);
-  },
-);
+test.each(['23505', '40P01', '22P05'])('if one query causes %s, the others succeed', async (code) => {
+  const { ask, questions, statement } = arrange();
+  const answers = Promise.allSettled([1, 2, 3].map(ask));
+  (await statement(0)).fail(databaseError(code));
+  (await statement(1)).answer();
+  (await statement(2)).fail(databaseError(code));
+  (await statement(3)).answer();
+  expect((await answers).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  expect(questions()).toEqual([[1, 2, 3], [1], [2], [3]]);
+});
 
 test.each([
-  ['a database that is away', new Error('Connection terminated unexpectedly')],
-  ['a statement that took too long', databaseError('57014')],
-])('%s fails all of them, and nothing is asked again: it may have been done', async (_what, error) => {
-  const { ask, questions, statement } = scripted();
+  ['a lost connection', new Error('Connection terminated unexpectedly')],
+  ['a statement timeout', databaseError('57014')],
+])('%s fails all queries without a retry, since they may have run', async (_what, error) => {
+  const { ask, questions, statement } = arrange();
   const answers = Promise.allSettled([1, 2, 3].map(ask));
   (await statement(0)).fail(error);
   expect((await answers).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
   expect(questions()).toEqual([[1, 2, 3]]);
 });
 
-test('answers that don’t match the questions go to nobody', async () => {
+test('answers that don’t match the queries fail them all', async () => {
   const ask = batch<number, number>(async () => [1]);
   const answers = await Promise.allSettled([ask(1), ask(2)]);
   expect(answers.map(({ status }) => status)).toEqual(['rejected', 'rejected']);

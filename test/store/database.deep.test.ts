@@ -17,8 +17,8 @@ beforeAll(async () => {
 });
 afterAll(() => rig.end());
 
-/** Replaces the database's server until the test ends. */
-async function portOf(server: Server): Promise<number> {
+/** Starts a server in place of the database's until the test ends, and returns its port. */
+async function listen(server: Server): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
     server.close();
@@ -29,14 +29,14 @@ async function portOf(server: Server): Promise<number> {
 }
 
 describe('a working database', () => {
-  test('ends long statements and idle transactions by itself', async () => {
+  test('has timeouts for statements and idle transactions', async () => {
     const settings = await rig.database.prisma.$queryRaw`
       SELECT current_setting('statement_timeout') AS statement,
         current_setting('idle_in_transaction_session_timeout') AS idle, current_setting('TimeZone') AS zone`;
     expect(settings).toEqual([{ statement: '10s', idle: '15s', zone: 'UTC' }]);
   });
 
-  test('has its tables in one schema, whatever the search path of the database is', async () => {
+  test('has its tables in the public schema, for any search path of the database', async () => {
     const { url, drop } = await createTestDatabase('empty');
     onTestFinished(drop);
     const name = new URL(url).pathname.slice(1);
@@ -59,7 +59,7 @@ describe('a working database', () => {
     expect(schemas).toEqual([{ schemaname: 'public' }]);
   });
 
-  test('works through PgBouncer, which accepts no settings at the start of a connection', async () => {
+  test('gets no settings at connection start, which PgBouncer would refuse', async () => {
     const started: string[][] = [];
     const bouncer = createServer((socket) => {
       socket.once('data', (packet) => {
@@ -74,7 +74,7 @@ describe('a working database', () => {
         socket.destroy();
       });
     });
-    const port = await portOf(bouncer);
+    const port = await listen(bouncer);
     const url = `postgresql://bot:hunter2@127.0.0.1:${port}/steward`;
     const database = openDatabase({ url });
     onTestFinished(() => database.close());
@@ -96,15 +96,15 @@ describe('a working database', () => {
     const [{ pid }] = z.tuple([z.object({ pid: z.number() })]).parse(rows);
     await rig.sql('SELECT pg_terminate_backend($1)', [pid]);
     await expect
-      .poll(() => lines.join(''), { timeout: 10_000, message: 'the break is not in the log' })
+      .poll(() => lines.join(''), { timeout: 10_000, message: 'the lost connection is not in the log' })
       .toContain('connection');
     expect((await store.load(id, 'system'))?.id).toBe(id);
   });
 });
 
-describe('a hanging database', () => {
-  test('is reported within seconds, without a secret', async () => {
-    const port = await portOf(createServer((socket) => socket.on('error', () => undefined)));
+describe('an unreachable database', () => {
+  test('that hangs is reported within seconds, without a secret', async () => {
+    const port = await listen(createServer((socket) => socket.on('error', () => undefined)));
     const database = openDatabase({ url: `postgresql://bot:hunter2@127.0.0.1:${port}/steward` });
     onTestFinished(() => database.close());
     const store = createOrderStore(database, BOT_SIGNER);
@@ -114,13 +114,13 @@ describe('a hanging database', () => {
       () => undefined,
       (reason: unknown) => reason,
     );
-    expect(performance.now() - begun, 'a query may not hang').toBeLessThan(9_000);
+    expect(performance.now() - begun, 'the query hung').toBeLessThan(9_000);
     expect(error).toBeInstanceOf(StoreError);
     expect(error).toMatchObject({ message: expect.stringMatching(/^orders\.load: the database failed/) });
     expect(inspect(error, { depth: 10 })).not.toContain('hunter2');
   });
 
-  test('and one that refuses', async () => {
+  test('that refuses connections is reported without a secret', async () => {
     const database = openDatabase({ url: 'postgresql://bot:hunter2@127.0.0.1:1/steward' });
     onTestFinished(() => database.close());
     const failing = withStoreError('asking', () => database.prisma.setting.findMany());
@@ -130,7 +130,7 @@ describe('a hanging database', () => {
 });
 
 describe('errors', () => {
-  test('have the activity and the code; a query’s values are only in the cause', async () => {
+  test('name the activity and the code, without the values of a query', async () => {
     const failing = withStoreError('saving a setting', () =>
       rig.database.prisma.setting.create({
         data: { key: 'k', value: 'a value', updatedBy: 'U1', updatedAt: new Date(Number.NaN) },

@@ -18,7 +18,7 @@ import {
   watchName,
 } from '../support/unprotected.ts';
 
-/* People's decisions about names outside of orders can be proved later, even if the name is off the list. */
+/* People's decisions about names outside of orders stay provable, even if the name is no longer watched. */
 
 const TEAM = 'T0TEAM';
 let rig: Rig;
@@ -50,12 +50,12 @@ async function lines(team = TEAM, day = rig.now): Promise<string[]> {
     const reason = 'reason' in event ? event.reason : undefined;
     const incident =
       'incident' in event ? event.incident : 'incidents' in event ? event.incidents.join() : undefined;
-    const said = [until?.toISOString().slice(0, 10), reason, incident].filter((each) => each !== undefined);
-    return [event.kind, event.subject.id, event.actor, ...said].join(' ');
+    const rest = [until?.toISOString().slice(0, 10), reason, incident].filter((each) => each !== undefined);
+    return [event.kind, event.subject.id, event.actor, ...rest].join(' ');
   });
 }
 
-test('each decision now leaves a line, unless it changed nothing', async () => {
+test('each decision adds a line to the log, unless it changes nothing', async () => {
   await watchName(deps(), async () => undefined, 'cafe.rest', '2027-09-01', 'U0ALICE');
   await snoozeName(deps(), 'cafe.rest', 3, 'U0BOB', 'busy');
   await requestLapse(deps(), 'cafe.rest', 'U0ALICE', 'not needed');
@@ -76,7 +76,7 @@ test('each decision now leaves a line, unless it changed nothing', async () => {
   expect(await lines(TEAM, new Date(rig.now.getTime() - DAY_MS)), 'another day').toEqual([]);
 });
 
-test('an import leaves a line for each name that it added or dated', async () => {
+test('an import adds a line for each name that it adds or dates', async () => {
   const nothing = async () => undefined;
   await importNames(deps(), 'a.rest\nb.rest,2027-09-01', 'U0ALICE', nothing);
   await importNames(deps(), 'a.rest,2027-10-01\nb.rest,2027-09-01\nno name', 'U0BOB', nothing);
@@ -87,7 +87,7 @@ test('an import leaves a line for each name that it added or dated', async () =>
   ]);
 });
 
-test('a decision about an incident leaves one line, and is sent to webhooks', async () => {
+test('a decision about an incident adds one line, and is sent to webhooks', async () => {
   await createWebhookStore(rig.database, TEAM).serve(['endpoint'], rig.now, rig.now);
   const store = createIncidentStore(rig.database, TEAM);
   const seen = { beforeLastSeenAt: rig.now, afterFirstSeenAt: rig.now };
@@ -100,7 +100,7 @@ test('a decision about an incident leaves one line, and is sent to webhooks', as
   } as const;
   const unexplained = [{ change, orders: [] }];
   const update = updateIncidents([], { name: 'cafe.rest', unexplained, history: {}, at: rig.now });
-  if (update === undefined) throw new Error('nothing was opened');
+  if (update === undefined) throw new Error('no incident was opened');
   const { id } = update.after;
   expect(await rig.database.transaction((run) => saveIncident(run, TEAM, update))).toBe(true);
   const context = namesContextWith({
@@ -112,14 +112,14 @@ test('a decision about an incident leaves one line, and is sent to webhooks', as
   });
   await raiseIncident(context, id, 'U0ADA');
   await raiseIncident(context, id, 'U0BOB');
-  const say = async (by: string, reason: string) => {
+  const confirmAs = async (by: string, reason: string) => {
     const incident = await store.find(id);
-    if (incident === undefined) throw new Error('it is gone');
+    if (incident === undefined) throw new Error('missing incident');
     return confirmIncidentAsOurs(context, id, { by, reason, shownHash: hashIncident(incident) });
   };
-  await say('U0ALICE', 'we moved it');
-  await say('U0ALICE', 'once more');
-  await say('U0BOB', 'I know of it');
+  await confirmAs('U0ALICE', 'we moved it');
+  await confirmAs('U0ALICE', 'once more');
+  await confirmAs('U0BOB', 'I know of it');
   expect(await lines()).toEqual([
     'incident_opened cafe.rest system registrar',
     'incident_raised cafe.rest U0ADA registrar',
@@ -137,5 +137,5 @@ test('a decision about an incident leaves one line, and is sent to webhooks', as
     { type: 'incident.changed', data: { code: 'raised' } },
     { type: 'incident.closed', data: { code: 'ours' } },
   ]);
-  expect(JSON.stringify(queued), 'what people wrote').not.toMatch(/moved it|know of it/);
+  expect(JSON.stringify(queued), 'people’s reasons').not.toMatch(/moved it|know of it/);
 });

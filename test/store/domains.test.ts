@@ -42,12 +42,12 @@ test.each([
 ])('a name that is %s is read back unchanged, alone and among others', async (_what, first, then) => {
   expect(await rig.store.add(first)).toBe(true);
   if (then !== undefined) expect(await rig.store.change(first, then)).toBe(true);
-  const kept = then === undefined ? first : { ...then, version: first.version + 1 };
-  expect(await rig.store.find('cafe.rest')).toEqual(kept);
-  expect(await rig.store.findMany(['cafe.rest', 'bistro.rest'])).toEqual([kept]);
+  const saved = then === undefined ? first : { ...then, version: first.version + 1 };
+  expect(await rig.store.find('cafe.rest')).toEqual(saved);
+  expect(await rig.store.findMany(['cafe.rest', 'bistro.rest'])).toEqual([saved]);
 });
 
-test('a name on the list is not added again', async () => {
+test('a watched name is not added again', async () => {
   await rig.store.add(full);
   expect(await rig.store.add(bare)).toBe(false);
   expect(await rig.store.find('cafe.rest')).toEqual(full);
@@ -56,7 +56,7 @@ test('a name on the list is not added again', async () => {
 test.each([
   ['a date', { expiry: { at: at(20), source: 'rdap' } }],
   ['anything else', { lastLookupAt: at(20) }],
-] as const)('of two concurrent changes of %s the second one reads again', async (_what, change) => {
+] as const)('of two concurrent changes of %s, only one is saved', async (_what, change) => {
   await rig.store.add(bare);
   expect(
     (await Promise.all([1, 2].map(() => rig.store.change(bare, { ...bare, ...change })))).toSorted(),
@@ -64,13 +64,13 @@ test.each([
   expect(await rig.store.find('cafe.rest')).toMatchObject({ ...change, version: 1 });
 });
 
-test('a name off the list is neither found nor changed', async () => {
+test('an unwatched name is neither found nor changed', async () => {
   expect(await rig.store.find('cafe.rest')).toBeUndefined();
   expect(await rig.store.change(bare, full)).toBe(false);
   expect(await rig.store.find('cafe.rest')).toBeUndefined();
 });
 
-test('a page starts with names that expire first, then early deleted ones, then those without a date', async () => {
+test('a page lists names by expiry, then names deleted early, then names without a date', async () => {
   const day = (n: number) => new Date(at(0).getTime() + n * 86_400_000);
   const expiring = (n: number) => ({ at: day(n), source: 'rdap' }) as const;
   const names: Readonly<Record<string, Partial<WatchedDomain>>> = {

@@ -20,43 +20,43 @@ beforeEach(async () => {
 const LEASE_MS = 20_000;
 const APPROVED: Partial<Order> = { state: 'APPROVED', expiresAt: undefined, remindAt: undefined };
 const claim = (seconds: number, limit = 100) => rig.store.claimDue('execution', at(seconds), LEASE_MS, limit);
-const claimOver = (seconds: number) => rig.store.claimDue('deadlines', at(seconds), LEASE_MS, 100);
+const claimDeadlines = (seconds: number) => rig.store.claimDue('deadlines', at(seconds), LEASE_MS, 100);
 const claimNotifications = async (seconds: number) =>
   (await rig.notifications.claimDue(at(seconds), LEASE_MS, 100)).map(({ id }) => id);
 const subjectOf = (id: string): Subject => ({ kind: 'order', id });
-/** As if all messages of an order were updated. @returns whether nothing is left */
+/** Releases an order's messages as updated. @returns whether nothing is left to show */
 async function release(id: string, repeatAt?: Date): Promise<boolean> {
   const claim = await rig.notifications.read(subjectOf(id));
-  if (claim === undefined) throw new Error('it has no notifications');
+  if (claim === undefined) throw new Error('missing notifications');
   return rig.notifications.release(claim, { updated: [], repeatAt, isComplete: true });
 }
 
 describe('a due order', () => {
-  test('goes to one of ten concurrent processes', async () => {
+  test('is claimed by one of ten concurrent processes', async () => {
     const orders = await Promise.all(Array.from({ length: 5 }, () => rig.keep(newOrder(APPROVED))));
     const claimed = await Promise.all(Array.from({ length: 10 }, () => claim(1)));
     expect(claimed.flat().toSorted()).toEqual(orders.map(({ id }) => id).toSorted());
   });
 
-  test('belongs to its process until the lease expires, by the database’s clock alone', async () => {
+  test('stays claimed until its lease expires on the database’s clock', async () => {
     const { id } = await rig.keep(newOrder(APPROVED));
     expect(await claim(1)).toEqual([id]);
-    expect(await claim(10 * 86_400), 'though the bot’s clock has jumped').toEqual([]);
+    expect(await claim(10 * 86_400), 'after the bot’s clock jumps').toEqual([]);
     await rig.passLeases(19);
     expect(await claim(1)).toEqual([]);
     await rig.passLeases(1);
     expect(await claim(1)).toEqual([id]);
   });
 
-  test('is free again after its next change', async () => {
+  test('can be claimed again after its next change', async () => {
     const { id } = await rig.keep(newOrder({ remindAt: at(600), expiresAt: at(3_600) }));
-    expect(await claimOver(600)).toEqual([id]);
+    expect(await claimDeadlines(600)).toEqual([id]);
     await rig.apply(id, { type: 'reminded' }, at(600));
-    expect(await claimOver(3_599.999)).toEqual([]);
-    expect(await claimOver(3_600)).toEqual([id]);
+    expect(await claimDeadlines(3_599.999)).toEqual([]);
+    expect(await claimDeadlines(3_600)).toEqual([id]);
   });
 
-  test('is skipped while another transaction has it', async () => {
+  test('is skipped while another transaction locks it', async () => {
     const [held, free] = [await rig.keep(newOrder(APPROVED)), await rig.keep(newOrder(APPROVED))];
     await rig.sql('BEGIN');
     await rig.sql('SELECT FROM orders WHERE id = $1 FOR UPDATE', [held.id]);
@@ -65,7 +65,7 @@ describe('a due order', () => {
     expect(await claim(1)).toEqual([held.id]);
   });
 
-  test('comes before later ones, and no more come than there is room for', async () => {
+  test('is claimed before later ones, up to the limit', async () => {
     const ids: string[] = [];
     for (const seconds of [-3, -1, -2]) {
       const { id } = await rig.keep(newOrder({ ...APPROVED, remindAt: undefined }));
@@ -92,15 +92,15 @@ describe('a due order', () => {
     expect(await claim(50)).toEqual([order.id]);
   });
 
-  test('is due even if its time must be from a clock that was set back', async () => {
+  test('is due even if its time is too far ahead, from a clock that was set back', async () => {
     const approved = await rig.keep(newOrder(APPROVED));
     await rig.keep(newOrder());
     expect(await claim(-6 * 3_600)).toEqual([approved.id]);
     await rig.passLeases(-6 * 3_600);
-    expect(await claim(-6 * 3_600), 'and so is a lease').toEqual([approved.id]);
+    expect(await claim(-6 * 3_600), 'with a lease too far ahead').toEqual([approved.id]);
   });
 
-  test('isn’t one that is a draft, or has ended', async () => {
+  test('is neither a draft nor closed', async () => {
     await rig.keep(newOrder({ state: 'DRAFT' }));
     const order = newOrder();
     await underWay(rig, order);
@@ -109,31 +109,31 @@ describe('a due order', () => {
       { type: 'answered', n: 1, outcome: 'FAILED', result: { summary: { code: 'refused' } } },
       at(4),
     );
-    expect(await claimOver(1_000_000)).toEqual([]);
+    expect(await claimDeadlines(1_000_000)).toEqual([]);
     expect(await rig.store.claimDue('observation', at(1_000_000), LEASE_MS, 100)).toEqual([]);
   });
 });
 
 describe('a worker', () => {
-  test('stays with a running process, however the bot’s clock jumps, until its lease expires', async () => {
+  test('keeps its order until its lease expires, however the bot’s clock jumps', async () => {
     const order = newOrder();
     await underWay(rig, order);
-    expect(await claimOver(30 * 86_400)).toEqual([]);
+    expect(await claimDeadlines(30 * 86_400)).toEqual([]);
     await rig.passLeases(19);
     expect(await rig.store.extendLease(order.id, 'worker', LEASE_MS)).toBe(true);
     await rig.passLeases(19);
-    expect(await claimOver(30)).toEqual([]);
+    expect(await claimDeadlines(30)).toEqual([]);
     await rig.passLeases(1);
-    expect(await claimOver(30)).toEqual([order.id]);
+    expect(await claimDeadlines(30)).toEqual([order.id]);
     expect(await rig.read(order.id)).toMatchObject({ state: 'EXECUTING', claim: undefined });
-    expect(await rig.store.extendLease(order.id, 'worker', LEASE_MS), 'it comes back').toBe(false);
+    expect(await rig.store.extendLease(order.id, 'worker', LEASE_MS), 'the worker returns').toBe(false);
   });
 
-  test('is taken over once, by one of several processes', async () => {
+  test('is replaced once, by one of several processes', async () => {
     const order = newOrder();
     await underWay(rig, order);
     await rig.passLeases(20);
-    const claimed = await Promise.all(Array.from({ length: 10 }, () => claimOver(30)));
+    const claimed = await Promise.all(Array.from({ length: 10 }, () => claimDeadlines(30)));
     expect(claimed.flat()).toEqual([order.id]);
   });
 });
@@ -163,16 +163,16 @@ describe('an order that can’t be sent now', () => {
     expect(await leaseOf(id)).toEqual({ left: 0, tries: 0 });
   });
 
-  test('is released at once by a process that can’t carry it out, which doesn’t claim it back', async () => {
+  test('is released at once by a process that can’t execute it and doesn’t claim it back', async () => {
     const { id } = await rig.keep(newOrder(APPROVED));
     const replica = createOrderStore(rig.database, BOT_SIGNER);
     expect(await replica.claimDue('execution', at(1), LEASE_MS, 100)).toEqual([id]);
     await replica.releaseToOthers(id);
-    expect(await replica.claimDue('execution', at(1), LEASE_MS, 100), 'by the one that left it').toEqual([]);
-    expect(await claim(1), 'by another one').toEqual([id]);
+    expect(await replica.claimDue('execution', at(1), LEASE_MS, 100), 'by the same process').toEqual([]);
+    expect(await claim(1), 'by another process').toEqual([id]);
   });
 
-  test('hides no other: 500 of them wait, and the one behind them is claimed', async () => {
+  test('doesn’t block others: the one behind 500 of them is claimed', async () => {
     const model = await rig.keep(newOrder(APPROVED));
     await rig.sql(
       `INSERT INTO orders SELECT (jsonb_populate_record(o, jsonb_build_object('id', 'many-' || k, 'delivery_id', 'many-' || k,
@@ -189,14 +189,14 @@ describe('an order that can’t be sent now', () => {
     expect(found.size, 'found in eleven turns of 48').toBe(501);
   });
 
-  test('keeps its worker, if it has one now', async () => {
+  test('keeps its worker if it has one', async () => {
     const order = newOrder();
     await underWay(rig, order);
     await rig.store.postpone(order.id);
     expect(await leaseOf(order.id)).toEqual({ left: 20, tries: 0 });
   });
 
-  test('is due when its processing says, unless it has changed since', async () => {
+  test('is due at its rescheduled time, unless it has changed since', async () => {
     const before = await rig.keep(newOrder({ ...APPROVED, state: 'UNKNOWN' }));
     await rig.store.postpone(before.id);
     await rig.store.reschedule(before, at(700));
@@ -207,8 +207,8 @@ describe('an order that can’t be sent now', () => {
   });
 });
 
-describe('changes that Slack doesn’t show', () => {
-  test('are due from the change on, except for drafts, for one process at a time, until shown', async () => {
+describe('changes not yet shown in Slack', () => {
+  test('are due for one process at a time until shown, except for drafts', async () => {
     const order = await rig.keep(newOrder());
     await rig.keep(newOrder({ state: 'DRAFT' }));
     expect(await claimNotifications(-1)).toEqual([]);
@@ -216,13 +216,13 @@ describe('changes that Slack doesn’t show', () => {
     expect(claimed.flat()).toEqual([order.id]);
     expect(
       await rig.notifications.claim(subjectOf(order.id), at(0), LEASE_MS),
-      'another one, by its id',
+      'by another process, by ID',
     ).toBeUndefined();
     await rig.passLeases(20);
-    expect(await claimNotifications(0), 'who was showing it has fallen silent').toEqual([order.id]);
+    expect(await claimNotifications(0), 'the lease has expired').toEqual([order.id]);
 
     await rig.notifications.postpone(subjectOf(order.id), at(200));
-    expect(await claimNotifications(199.999), 'Slack is away').toEqual([]);
+    expect(await claimNotifications(199.999), 'while Slack is unavailable').toEqual([]);
     expect(await claimNotifications(200)).toEqual([order.id]);
     expect(await release(order.id)).toBe(true);
     expect(await claimNotifications(1_000)).toEqual([]);
@@ -236,17 +236,17 @@ describe('changes that Slack doesn’t show', () => {
     const releaseUntil = async (repeatAt: Date) => expect(await release(order.id, repeatAt)).toBe(true);
     await releaseUntil(at(9 * 3_600));
     expect(await claimNotifications(0)).toEqual([]);
-    expect(await rig.notifications.claim(subjectOf(order.id), at(0), LEASE_MS), 'by its id').toBeUndefined();
+    expect(await rig.notifications.claim(subjectOf(order.id), at(0), LEASE_MS), 'by ID').toBeUndefined();
     expect(await claimNotifications(9 * 3_600), 'in the morning').toEqual([order.id]);
 
     await releaseUntil(at(20 * 3_600));
-    expect(await claimNotifications(9 * 3_600), 'no night is as long: a clock was wrong').toEqual([order.id]);
+    expect(await claimNotifications(9 * 3_600), 'too long for a night: wrong clock').toEqual([order.id]);
     await releaseUntil(at(18 * 3_600));
     await rig.store.requestNotification(order.id, at(9 * 3_600));
-    expect(await claimNotifications(9 * 3_600), 'something else has to be shown').toEqual([order.id]);
+    expect(await claimNotifications(9 * 3_600), 'a new message is needed').toEqual([order.id]);
   });
 
-  test('are due since the first unshown one', async () => {
+  test('are due from the first unshown change', async () => {
     const order = newOrder({}, ['a.rest', 'b.rest']);
     await rig.keep(order);
     expect(await release(order.id)).toBe(true);

@@ -7,13 +7,13 @@ import { openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { createTestDatabase } from '../support/database.ts';
 
-/* A confirmed commit must be on the server's disk, whatever the server, the database or the role are set to. */
+/* A confirmed commit must be on the server's disk, whatever the settings of the server, database or role. */
 
 const SHOW = { text: `SELECT current_setting('synchronous_commit') AS value`, values: [] };
 const rows = z.array(z.object({ value: z.string() }).transform(({ value }) => value));
 
-/** A database whose sessions begin with a certain setting. */
-async function databaseWith(set: string, template: 'migrated' | 'empty' = 'migrated') {
+/** Creates a database whose sessions start with this setting. */
+async function createDatabaseWith(set: string, template: 'migrated' | 'empty' = 'migrated') {
   const created = await createTestDatabase(template);
   onTestFinished(created.drop);
   const before = openDatabase({ url: created.url });
@@ -31,9 +31,9 @@ describe.each([
   ['remote_write', 'ALTER DATABASE $database SET synchronous_commit = remote_write', 'on'],
   ['on', 'ALTER DATABASE $database SET synchronous_commit = on', 'on'],
   ['remote_apply', 'ALTER DATABASE $database SET synchronous_commit = remote_apply', 'remote_apply'],
-])('if sessions begin with synchronous_commit %s', (_what, set, expected) => {
-  test(`each session of the pool has it ${expected}`, async () => {
-    const { url } = await databaseWith(set);
+])('if sessions start with synchronous_commit %s', (_what, set, expected) => {
+  test(`sessions of the pool set it to ${expected}`, async () => {
+    const { url } = await createDatabaseWith(set);
     const database = openDatabase({ url });
     onTestFinished(() => database.close());
     const [alone, inTransaction, byPrisma] = await Promise.all([
@@ -44,8 +44,8 @@ describe.each([
     for (const answer of [alone, inTransaction, byPrisma]) expect(rows.parse(answer)).toEqual([expected]);
   });
 
-  test(`the migrating session has it ${expected}`, async () => {
-    const { url } = await databaseWith(set, 'empty');
+  test(`the migrating session sets it to ${expected}`, async () => {
+    const { url } = await createDatabaseWith(set, 'empty');
     const folder = await mkdtemp(join(tmpdir(), 'domain-steward-migrations-'));
     onTestFinished(() => rm(folder, { recursive: true }));
     await mkdir(join(folder, '1_see'));

@@ -5,8 +5,6 @@ import { createStandInStore } from '../../src/store/stand-ins.ts';
 import { teamEvents } from '../support/log.ts';
 import { at, collect, newOrder, type Rig, startRig } from './order-rig.ts';
 
-/* The log is append-only, and an unreadable event is named. */
-
 let rig: Rig;
 beforeAll(async () => {
   rig = await startRig();
@@ -28,7 +26,7 @@ describe('the log refuses', () => {
     ]);
   });
 
-  test('a function with a similar name', async () => {
+  test('a function with a name similar to the permitted one', async () => {
     await rig.sql(
       `CREATE FUNCTION my_delete_old_events() RETURNS void LANGUAGE plpgsql AS 'BEGIN DELETE FROM events; END'`,
     );
@@ -36,7 +34,7 @@ describe('the log refuses', () => {
   });
 });
 
-test('old events are forgotten on demand, except for those of stored orders', async () => {
+test('old events can be deleted, except for those of stored orders', async () => {
   const settings = createSettingsStore(rig.database);
   const save = (before: string, after: string, moment: Date) =>
     settings.save([{ name: 'approval_ttl', before, after }], 'U0ADA', moment);
@@ -67,7 +65,7 @@ test('a person is forgotten as actor, as subject and in the data of events', asy
   expect(JSON.stringify(await rig.sql('SELECT subject_id, actor, data FROM events'))).not.toContain('U0GONE');
 });
 
-test('an unreadable event is named, and other orders are shown', async () => {
+test('an error names the unreadable event, and other orders can be loaded', async () => {
   const [odd, sound] = [await rig.keep(newOrder()), await rig.keep(newOrder())];
   const [{ seq } = {}] = await rig.sql(
     `INSERT INTO events (subject_kind, subject_id, kind, actor, at, data)
@@ -86,7 +84,7 @@ test('an unreadable event is named, and other orders are shown', async () => {
   });
 });
 
-// Last, because no store could read such events.
+// Last, because no store can read these events.
 test('events about keys and charters are kept regardless of age', async () => {
   await rig.sql(`INSERT INTO events (subject_kind, subject_id, kind, actor, at, data) VALUES
     ('key', 'f1', 'key_added', 'U0BOB', '2020-01-01', '{}'),
@@ -114,7 +112,7 @@ describe('the log of an order whose row was deleted', () => {
       [id, kind, data, moment],
     );
 
-  test('is kept until it says that the order has ended', async () => {
+  test('is kept unless it says that the order has ended', async () => {
     const { id } = await rig.keep(newOrder());
     await log(id, 'sending', { state: 'EXECUTING' });
     await deleteRows(id);
@@ -130,7 +128,7 @@ describe('the log of an order whose row was deleted', () => {
     expect(await kindsOf(id)).toEqual(['requested', 'denied']);
   });
 
-  test('is kept while a mandate is in force that the order counts against', async () => {
+  test('is kept while the order’s mandate is in force', async () => {
     const { id } = await rig.keep(newOrder());
     await log('mandate1', 'in_force', { state: 'SUCCEEDED' });
     await log(id, 'sending', { state: 'EXECUTING', mandate: 'mandate1' });
@@ -144,7 +142,7 @@ describe('the log of an order whose row was deleted', () => {
     expect(new Set(await kindsOf(id))).toEqual(new Set(['forgotten']));
   });
 
-  test('is forgotten once, and no order gets its id again', async () => {
+  test('is forgotten once, and its ID is never reused', async () => {
     const order = newOrder();
     const { id } = await rig.keep(order);
     await log(id, 'denied', { state: 'DENIED' });
@@ -156,7 +154,7 @@ describe('the log of an order whose row was deleted', () => {
   });
 });
 
-test.each([['0abcdefgh1j2'], ['.*'], ['UNKNOWN'], [''], [null]])('%j isn’t a person’s id', async (person) => {
+test.each([['0abcdefgh1j2'], ['.*'], ['UNKNOWN'], [''], [null]])('%j is no user ID', async (person) => {
   await expect(rig.sql('SELECT forget_person_in_events($1)', [person])).rejects.toThrow(
     'is no Slack user id',
   );

@@ -15,8 +15,8 @@ const GONE = 'U0GONE';
 /** A person in these columns can't be forgotten. */
 const REFUSED = ['settings.value', 'policy_versions.rules', 'policy_drafts.rules'];
 
-/** Ids, codes and hashes that the bot makes, and roles of the database. */
-const MADE =
+/** Ids, codes and hashes that the bot generates, and roles of the database. */
+const GENERATED =
   /\.(id|team_id|order_id|incident_id|endpoint_id|statement_hash)$|^(seals|anchors|ledger_entries|unsealed_events)\.|^events\.(kind|subject_kind|forgotten_by)$|^observations\.(name|origin)$/;
 
 let database: TestDatabase;
@@ -37,7 +37,7 @@ const QUOTED = (text: string) => `'${text.replaceAll("'", "''")}'`;
 /** A value that names a person in all ways that its type allows. @param n makes rows differ */
 function contentOf(column: string, type: string, person: string, n: number): string {
   if (REFUSED.includes(column)) return "'{}'";
-  if (MADE.test(column) && type === 'text') return `'id${n}'`;
+  if (GENERATED.test(column) && type === 'text') return `'id${n}'`;
   const sentence = n === 0 ? person : `ask <@${person}>,\n${person} knows (${n})`;
   const json = JSON.stringify({ by: person, [person]: [{ said: sentence }], [`${person}2`]: `${person}2` });
   switch (type) {
@@ -69,7 +69,7 @@ async function fill(person: string, start: number): Promise<void> {
      WHERE table_schema = 'public' AND table_name <> '_prisma_migrations' ORDER BY 1, ordinal_position`,
   );
   const tables = groupBy(columnRows.parse(rows), ({ table }) => table);
-  // Rows need not belong together here.
+  // Without foreign keys and triggers: the rows don't refer to each other.
   await client.query('SET session_replication_role = replica');
   for (const [table, columns] of tables)
     for (const n of table === 'installation' ? [] : [start, start + 1]) {
@@ -85,7 +85,7 @@ async function fill(person: string, start: number): Promise<void> {
   await client.query('SET session_replication_role = origin');
 }
 
-test('nothing stored names a forgotten person', async () => {
+test('no stored row names a forgotten person', async () => {
   for (const [n, person] of [GONE, 'U0NEXT'].entries()) {
     await fill(person, n * 2);
     const named = new RegExp(`(?<![A-Z0-9])${person}(?![A-Z0-9])`);
@@ -95,11 +95,11 @@ test('nothing stored names a forgotten person', async () => {
     expect(await forgetPerson(client, person, { dryRun: false })).toEqual(dry);
     expect(dry).toMatchObject({ done: true });
     expect(await left()).toEqual([]);
-    expect(await dumpOf(database.url), 'an id that begins like theirs stays').toContain(`${person}2`);
+    expect(await dumpOf(database.url), 'an ID with the same prefix stays').toContain(`${person}2`);
   }
 });
 
-test('a person named by another person’s open order is still needed', async () => {
+test('a person named in another person’s open order can’t be forgotten yet', async () => {
   await client.query(`SET session_replication_role = replica`);
   await client.query(`UPDATE orders SET closed_at = NULL, reason = 'Dora (U0DORA) knows' WHERE id = 'id0'`);
   await client.query('SET session_replication_role = origin');

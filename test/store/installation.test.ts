@@ -38,13 +38,13 @@ test('new rows belong to the served workspace', async () => {
 
   await installation.serve('T0SECOND');
   await watch('second.rest');
-  expect(await teamsOf('domains', 'name'), 'nothing is taken from another workspace').toEqual({
+  expect(await teamsOf('domains', 'name'), 'the first workspace keeps its rows').toEqual({
     'first.rest': 'T0FIRST',
     'second.rest': 'T0SECOND',
   });
 });
 
-test('every table has a team, refers to a row that has one, or belongs to the installation', async () => {
+test('every table has a team ID, a reference to a row with one, or belongs to the installation', async () => {
   const found = await database.run(Prisma.sql`
     SELECT table_name AS name FROM information_schema.tables t
     WHERE table_schema = current_schema() AND NOT EXISTS (

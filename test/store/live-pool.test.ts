@@ -18,8 +18,8 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-/** As many concurrent statements as there are connections, by Prisma and SQL. */
-function ask(): Promise<unknown[]> {
+/** Runs as many concurrent statements as there are connections, by Prisma and SQL. */
+function runQueries(): Promise<unknown[]> {
   return Promise.all(
     Array.from({ length: 10 }, (_, n) =>
       n % 2 === 0 ? database.run(Prisma.sql`SELECT 1`) : database.prisma.setting.count(),
@@ -28,32 +28,32 @@ function ask(): Promise<unknown[]> {
 }
 
 test.each(Array.from({ length: 10 }, (_, n) => n))(
-  'queries right after the database is back succeed, time %i',
+  'queries succeed right after the database is back, run %i',
   async () => {
-    await ask();
+    await runQueries();
     proxy.cut();
     proxy.mend();
-    expect(await ask()).toHaveLength(10);
+    expect(await runQueries()).toHaveLength(10);
   },
 );
 
-test('queries succeed after something forgot idle connections', async () => {
-  await ask();
+test('queries succeed after a firewall dropped idle connections', async () => {
+  await runQueries();
   proxy.forget();
-  expect(await ask()).toHaveLength(10);
+  expect(await runQueries()).toHaveLength(10);
 });
 
 test('a connection to a former server is closed, for Prisma and SQL', async () => {
-  await ask();
-  const former = await connections();
+  await runQueries();
+  const former = await listConnections();
   database.server.addConnection({}, 'another server');
-  await ask();
-  const current = await connections();
+  await runQueries();
+  const current = await listConnections();
   expect(former.filter((each) => current.includes(each))).toEqual([]);
 });
 
 /** The server's processes for the connections of the pool. */
-async function connections(): Promise<readonly unknown[]> {
+async function listConnections(): Promise<readonly unknown[]> {
   const read = async (n: number): Promise<unknown> => {
     const statement = Prisma.sql`SELECT pg_backend_pid() AS pid, pg_sleep(0.1)::text`;
     return n % 2 === 0 ? database.run(statement) : database.prisma.$queryRaw(statement);

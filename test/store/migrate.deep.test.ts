@@ -117,7 +117,7 @@ test('semicolons in functions, texts and comments don’t split a statement', as
   await expect(query('DELETE FROM audit')).rejects.toThrow('append-only; nothing is deleted');
 });
 
-test('a broken migration is reported with its line, leaves nothing, and runs once it is fixed', async () => {
+test('a broken migration is reported with its line, changes nothing, and runs once it is fixed', async () => {
   await writeMigration('1_good', 'CREATE TABLE good ();');
   await writeMigration('2_bad', 'CREATE TABLE half ();\n\nALTER TABLE missing ADD COLUMN n int;');
   await expect(migrate({ url: database.url, folder })).rejects.toMatchObject({
@@ -134,7 +134,7 @@ test('a broken migration is reported with its line, leaves nothing, and runs onc
   expect(await tables()).toEqual(['good', 'whole']);
 });
 
-test('an interrupted migration leaves nothing', async () => {
+test('an interrupted migration changes nothing', async () => {
   await writeMigration('1_slow', 'CREATE TABLE half (); SELECT pg_sleep(60);');
   const migrating = migrate({ url: database.url, folder });
   const failed = expect(migrating).rejects.toMatchObject({ issue: 'failed' });
@@ -173,7 +173,7 @@ test('a database from before the first release is refused, and not changed', asy
   expect(await tables()).toEqual(['former']);
 });
 
-test('a migration that the prisma command has left unfinished is refused', async () => {
+test('a migration that the prisma command left unfinished is refused', async () => {
   await writeMigration('1_first', 'CREATE TABLE first ();');
   await migrate({ url: database.url, folder });
   await query('UPDATE _prisma_migrations SET finished_at = NULL');
@@ -187,9 +187,9 @@ test('a migration that was changed after it had been applied is reported', async
   await writeMigration('1_first', 'CREATE TABLE first ();');
   await migrate({ url: database.url, folder });
   await writeMigration('1_first', 'CREATE TABLE other ();');
-  const said: string[] = [];
-  await migrate({ url: database.url, folder, log: (sentence) => said.push(sentence) });
-  expect(said).toEqual(['The migration 1_first was changed after it was applied.']);
+  const logged: string[] = [];
+  await migrate({ url: database.url, folder, log: (sentence) => logged.push(sentence) });
+  expect(logged).toEqual(['The migration 1_first was changed after it was applied.']);
 });
 
 test('an unreachable database is named, without its password', async () => {

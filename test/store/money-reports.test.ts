@@ -8,7 +8,7 @@ useTestDatabase((opened) => {
   database = opened;
 });
 
-test('a lapsed name counts in its month, and by its decision', async () => {
+test('a lapsed name counts in the month in which its lapse was confirmed', async () => {
   const store = createMoneyReportStore(database);
   const at = (day: string) => new Date(`${day}T12:00:00Z`);
   for (const [name, day] of [

@@ -11,7 +11,7 @@ import { useTestDatabase } from '../support/database.ts';
 import { confirmProposal, proposalsOf } from '../support/proposals.ts';
 import { applyPlan } from '../support/unprotected.ts';
 
-/* An import of as many names as the watch list accepts at once, without blocking other work. */
+/* Imports as many names as the watch list accepts at once. */
 
 const NOW = new Date('2027-06-15T09:00:00Z');
 const NAMES = 20_000;
@@ -28,8 +28,8 @@ beforeAll(async () => {
     SELECT 'name' || n || '.rest', 'U0ALICE', ${NOW}, ${NOW}, ${NOW}, ARRAY['old'], 'T0TEAM' FROM generate_series(1, ${NAMES}) n`);
 }, 60_000);
 
-/** The duration of some work, and the times for which it blocked the event loop, longest first; in milliseconds. */
-async function turnsOf<T>(work: () => Promise<T>) {
+/** Measures work and how long each of its turns blocked the event loop, longest first; in milliseconds. */
+async function measureTurns<T>(work: () => Promise<T>) {
   const turns: number[] = [];
   const startedAt = performance.now();
   let at = startedAt;
@@ -47,12 +47,12 @@ async function turnsOf<T>(work: () => Promise<T>) {
   }
 }
 
-/** Steps of some work, none of them blocking for long. */
+/** Measures steps, none of which may block the event loop for long. */
 function createSteps() {
   const steps: { readonly name: string; readonly whole: number; readonly turns: readonly number[] }[] = [];
   return {
     async step<T>(name: string, work: () => Promise<T>): Promise<T> {
-      const { result, whole, turns } = await turnsOf(work);
+      const { result, whole, turns } = await measureTurns(work);
       steps.push({ name, whole, turns });
       return result;
     },
@@ -60,8 +60,8 @@ function createSteps() {
       // A garbage collection may prolong a turn, and another process on the core all of them.
       for (const { name, whole, turns } of steps) {
         const long = turns.filter((turn) => turn > Math.max(50, whole / 12));
-        const heldUp = long.reduce((sum, turn) => sum + turn, 0);
-        expect(heldUp, `ms of ${whole} in turns of ${long} while names were ${name}`).toBeLessThanOrEqual(
+        const blockedMs = long.reduce((sum, turn) => sum + turn, 0);
+        expect(blockedMs, `ms of ${whole} in turns of ${long} while names were ${name}`).toBeLessThanOrEqual(
           whole / 2,
         );
       }
@@ -71,7 +71,7 @@ function createSteps() {
 
 const NOTE = 'Ask U0NOTED before anything is changed here, and the agency as well. '.repeat(2);
 
-test(`${NAMES} names are read, compared, passed on and changed, without blocking other work`, async () => {
+test(`importing ${NAMES} names doesn’t block other work`, async () => {
   const rows = Array.from(
     { length: NAMES },
     (_, n) => `name${n + 1}.rest,U0ADA,"brand client-acme",C0BRAND,"${NOTE}"`,
@@ -91,7 +91,7 @@ test(`${NAMES} names are read, compared, passed on and changed, without blocking
   expect(plan.changedNames).toHaveLength(NAMES);
   expect(seen.at(-1)).toBe(NAMES);
   expect(seen.length).toBeGreaterThan(20);
-  const file = await step('handed over', () => createChangesFile(plan.changedNames));
+  const file = await step('exported', () => createChangesFile(plan.changedNames));
   expect(file.text.split('\r\n')).toHaveLength(NAMES + 2);
   await step('shown', async () => importPlanMessage(plan));
   const applied = await step('changed', () => applyPlan(store, plan.hash, 'U0ALICE', NOW, progress));
@@ -104,7 +104,7 @@ test(`${NAMES} names are read, compared, passed on and changed, without blocking
 }, 60_000);
 
 /** Ids of the pending changes that name a person. */
-async function naming(person: string): Promise<readonly string[]> {
+async function listProposalsNaming(person: string): Promise<readonly string[]> {
   const rows = await database.run(
     Prisma.sql`SELECT id FROM proposals WHERE state = 'proposed' AND strpos(payload::text, ${person}) > 0`,
   );
@@ -114,7 +114,7 @@ async function naming(person: string): Promise<readonly string[]> {
     .map(({ id }) => id);
 }
 
-test(`${NAMES} changes wait for a second person and are confirmed, without blocking other work`, async () => {
+test(`proposing and confirming ${NAMES} changes doesn’t block other work`, async () => {
   const proposals = proposalsOf(database, 'T0TEAM');
   const before = await store.find('name1.rest');
   if (before?.note === undefined) throw new Error('nothing was imported');
@@ -126,11 +126,11 @@ test(`${NAMES} changes wait for a second person and are confirmed, without block
     proposals.propose({ kind: 'facts', payload: { names: some }, proposer, proposedAt: NOW });
   // The first use of Prisma in a process compiles its queries.
   await proposals.withdraw(await propose(names.slice(0, 1), 'U0BOB'), 'U0BOB', NOW);
-  const { id } = await step('kept', () => propose(names));
-  expect(await naming('U0ADA'), 'forgetting a person finds their changes').toEqual([id]);
-  expect(await naming('U0NOTED')).toEqual([id]);
-  expect(await naming('U0OTHER')).toEqual([]);
-  const same = await step('asked again', () => propose(names));
+  const { id } = await step('proposed', () => propose(names));
+  expect(await listProposalsNaming('U0ADA'), 'changes that name the person').toEqual([id]);
+  expect(await listProposalsNaming('U0NOTED')).toEqual([id]);
+  expect(await listProposalsNaming('U0OTHER')).toEqual([]);
+  const same = await step('proposed again', () => propose(names));
   expect(same.id).toBe(id);
   const found = await step('found', () => proposals.find(['facts'], id, NOW));
   expect(found?.payload.names).toEqual(names);

@@ -11,14 +11,14 @@ afterAll(() => rig.end());
 const subjectOf = (id: string): Subject => ({ kind: 'order', id });
 
 /** The current messages of an order. */
-async function toShow(orderId: string): Promise<ClaimedSubject> {
+async function readAll(orderId: string): Promise<ClaimedSubject> {
   const found = await rig.notifications.read(subjectOf(orderId));
   if (found === undefined) throw new Error(`order ${orderId} has no notifications`);
   return found;
 }
 
 /** Claims an order's messages for a minute. @returns whether it succeeded */
-async function take(orderId: string, seconds = 0): Promise<boolean> {
+async function tryClaim(orderId: string, seconds = 0): Promise<boolean> {
   return (await rig.notifications.claim(subjectOf(orderId), at(seconds), 60_000)) !== undefined;
 }
 
@@ -26,43 +26,43 @@ const release = (claim: ClaimedSubject) =>
   rig.notifications.release(claim, { updated: [], repeatAt: undefined, isComplete: true });
 
 /** The places of an order's messages. */
-const placesOf = async (orderId: string) =>
-  (await toShow(orderId)).notifications.map(({ purpose, message }) => ({ purpose, ...message }));
+const listPlaces = async (orderId: string) =>
+  (await readAll(orderId)).notifications.map(({ purpose, message }) => ({ purpose, ...message }));
 
-test('one of 10 concurrent processes has an order’s messages, until it releases them or its lease expires', async () => {
+test('one of 10 concurrent processes claims an order’s messages until release or expiry', async () => {
   const { id } = await rig.keep(newOrder());
-  const taken = await Promise.all(Array.from({ length: 10 }, () => take(id)));
+  const taken = await Promise.all(Array.from({ length: 10 }, () => tryClaim(id)));
   expect(taken.filter((each) => each)).toHaveLength(1);
-  expect(await take(id)).toBe(false);
+  expect(await tryClaim(id)).toBe(false);
   await rig.passLeases(60);
-  expect(await take(id)).toBe(true);
-  expect(await release(await toShow(id))).toBe(true);
-  expect(await take(id)).toBe(true);
-  expect(await take('nobody')).toBe(false);
+  expect(await tryClaim(id)).toBe(true);
+  expect(await release(await readAll(id))).toBe(true);
+  expect(await tryClaim(id)).toBe(true);
+  expect(await tryClaim('nobody')).toBe(false);
 });
 
-test('a time that must be from a clock that was set back delays nobody', async () => {
+test('a lease from a clock that was set back delays no one', async () => {
   const { id } = await rig.keep(newOrder());
-  await take(id);
+  await tryClaim(id);
   await rig.passLeases(-6 * 3_600);
-  expect(await take(id)).toBe(true);
+  expect(await tryClaim(id)).toBe(true);
   await rig.notifications.postpone(subjectOf(id), at(600));
-  expect(await take(id), 'ten minutes are what Slack may ask for').toBe(false);
+  expect(await tryClaim(id), 'Slack may ask for ten minutes').toBe(false);
 });
 
-test('a process that shows an older version doesn’t release the messages', async () => {
+test('a process that shows an older version can’t release the messages', async () => {
   const order = await rig.keep(newOrder());
-  await take(order.id);
-  const older = await toShow(order.id);
+  await tryClaim(order.id);
+  const older = await readAll(order.id);
   await rig.apply(order.id, { type: 'cancelled', by: 'U0ALICE' }, at(1));
   expect(await release(older), 'the change would never be shown').toBe(false);
-  expect(await take(order.id), 'another one took over').toBe(false);
-  expect(await release(await toShow(order.id))).toBe(true);
+  expect(await tryClaim(order.id), 'another process took over').toBe(false);
+  expect(await release(await readAll(order.id))).toBe(true);
 });
 
-test('a process that waited for a change of the order shows its result', async () => {
+test('a process that waited for a change of the order sees the result', async () => {
   const order = await rig.keep(newOrder());
-  const before = await toShow(order.id);
+  const before = await readAll(order.id);
   const [taken] = await rig.whileHolding(
     `UPDATE notifications SET version = version + 1 WHERE subject_id = $1 AND purpose = 'plan'`,
     [order.id],
@@ -74,8 +74,8 @@ test('a process that waited for a change of the order shows its result', async (
 
 test('updated messages are saved on release, even if there is more to show', async () => {
   const order = await rig.keep(newOrder());
-  await take(order.id);
-  const claim = await toShow(order.id);
+  await tryClaim(order.id);
+  const claim = await readAll(order.id);
   await rig.notifications.recordPosted(claim, {
     purpose: 'card',
     channelId: 'C1',
@@ -87,23 +87,23 @@ test('updated messages are saved on release, even if there is more to show', asy
   expect(await rig.notifications.release(claim, { updated, repeatAt: undefined, isComplete: true })).toBe(
     false,
   );
-  expect((await toShow(order.id)).notifications).toMatchObject([{ purpose: 'card', shownVersion: '7' }]);
+  expect((await readAll(order.id)).notifications).toMatchObject([{ purpose: 'card', shownVersion: '7' }]);
 });
 
-test('a message that is found needs an update, even while others are updated', async () => {
+test('an adopted message needs an update, even while others are updated', async () => {
   const { id } = await rig.keep(newOrder());
   const unnotified = async () => (await rig.due(id)).notifications !== undefined;
-  await take(id);
-  const others = await toShow(id);
+  await tryClaim(id);
+  const others = await readAll(id);
   await rig.notifications.adopt(
     subjectOf(id),
     { channelId: 'C1', ts: '9.000100' },
     ['card:9.000100'],
     at(50),
   );
-  expect(await release(others), 'it would never be brought up to date').toBe(false);
-  const all = await toShow(id);
-  expect(await placesOf(id)).toEqual([{ purpose: 'card:9.000100', channelId: 'C1', ts: '9.000100' }]);
+  expect(await release(others), 'it would never be updated').toBe(false);
+  const all = await readAll(id);
+  expect(await listPlaces(id)).toEqual([{ purpose: 'card:9.000100', channelId: 'C1', ts: '9.000100' }]);
   expect(await release(all)).toBe(true);
   expect(await unnotified()).toBe(false);
 
@@ -113,30 +113,30 @@ test('a message that is found needs an update, even while others are updated', a
     ['card:9.000200'],
     at(50),
   );
-  expect(await unnotified(), 'recovery does not find it').toBe(true);
-  expect(await take(id, 50)).toBe(true);
-  expect(await release(await toShow(id))).toBe(true);
+  expect(await unnotified(), 'no update is due').toBe(true);
+  expect(await tryClaim(id, 50)).toBe(true);
+  expect(await release(await readAll(id))).toBe(true);
   await rig.notifications.adopt(
     subjectOf(id),
     { channelId: 'C1', ts: '9.000200' },
     ['card:9.000200'],
     at(50),
   );
-  expect(await unnotified(), 'the same one once more').toBe(false);
+  expect(await unnotified(), 'the same message again').toBe(false);
 });
 
 test('an order isn’t shown before its rescheduled time', async () => {
   const { id } = await rig.keep(newOrder());
-  await take(id);
+  await tryClaim(id);
   await rig.notifications.postpone(subjectOf(id), at(30));
-  expect(await take(id, 29.999)).toBe(false);
+  expect(await tryClaim(id, 29.999)).toBe(false);
   await rig.apply(id, { type: 'cancelled', by: 'U0ALICE' }, at(10));
-  expect(await take(id, 29.999), 'it has changed since').toBe(false);
+  expect(await tryClaim(id, 29.999), 'it has changed since').toBe(false);
   const claim = await rig.notifications.claim(subjectOf(id), at(30), 60_000);
-  expect(claim?.attempts, 'how often it has failed').toBe(1);
+  expect(claim?.attempts, 'failed attempts').toBe(1);
 });
 
-test('a message’s place is saved, the first one for each purpose', async () => {
+test('the first place of a message is saved for each purpose', async () => {
   const { id } = await rig.keep(newOrder());
   expect(
     await rig.notifications.recordPosted(subjectOf(id), {
@@ -162,55 +162,55 @@ test('a message’s place is saved, the first one for each purpose', async () =>
       shownVersion: '0',
     }),
   ).toBe(false);
-  const messages = await placesOf(id);
+  const messages = await listPlaces(id);
   expect(messages).toHaveLength(2);
   expect(messages).toContainEqual({ purpose: 'card', channelId: 'C1', ts: '1.000100' });
   expect(messages).toContainEqual({ purpose: 'reply:2:approved', channelId: 'C1', ts: '1.000200' });
 });
 
-test('a request for a message while an order is being shown isn’t lost', async () => {
+test('a message requested while an order is being shown isn’t lost', async () => {
   const order = await rig.keep(newOrder());
-  await take(order.id);
-  const shown = await toShow(order.id);
+  await tryClaim(order.id);
+  const shown = await readAll(order.id);
   await rig.store.requestNotification(order.id, at(0));
   expect(await release(shown), 'nothing else is left to show').toBe(false);
 });
 
 describe('a refresh of pending orders', () => {
   beforeEach(() => rig.sql('TRUNCATE orders, notifications CASCADE'));
-  const claimed = async (isBackground: boolean) =>
+  const listDue = async (isBackground: boolean) =>
     (await rig.notifications.claimDue(at(100), 0, 100, isBackground)).map(({ id }) => id);
   /** An order whose messages are up to date. */
-  const shown = async () => {
+  const saveShownOrder = async () => {
     const { id } = await rig.keep(newOrder());
-    await take(id);
-    expect(await release(await toShow(id))).toBe(true);
+    await tryClaim(id);
+    expect(await release(await readAll(id))).toBe(true);
     return id;
   };
 
-  test('comes after everything that people wait for, and yields when a person acts', async () => {
-    const [idle, acted] = [await shown(), await shown()];
+  test('comes after urgent notifications, and yields when a person acts', async () => {
+    const [idle, acted] = [await saveShownOrder(), await saveShownOrder()];
     const { id: fresh } = await rig.keep(newOrder());
     await rig.store.refreshPending(at(1));
-    expect((await claimed(true)).toSorted()).toEqual([idle, acted].toSorted());
-    expect(await claimed(false), 'its card is not posted yet').toEqual([fresh]);
+    expect((await listDue(true)).toSorted()).toEqual([idle, acted].toSorted());
+    expect(await listDue(false), 'its card is not posted yet').toEqual([fresh]);
     await rig.apply(acted, { type: 'cancelled', by: 'U0ALICE' }, at(2));
-    expect(await claimed(true)).toEqual([idle]);
-    expect((await claimed(false)).toSorted()).toEqual([acted, fresh].toSorted());
+    expect(await listDue(true)).toEqual([idle]);
+    expect((await listDue(false)).toSorted()).toEqual([acted, fresh].toSorted());
     await rig.notifications.requestUpdate(subjectOf(idle), at(3));
-    expect(await claimed(true)).toEqual([]);
+    expect(await listDue(true)).toEqual([]);
   });
 
-  test('ignores closed orders, and what comes after it is no refresh', async () => {
-    const [closed, pending] = [await shown(), await shown()];
+  test('ignores closed orders, and ends once everything was shown', async () => {
+    const [closed, pending] = [await saveShownOrder(), await saveShownOrder()];
     await rig.apply(closed, { type: 'cancelled', by: 'U0ALICE' }, at(1));
     await rig.store.refreshPending(at(2));
-    expect(await claimed(true)).toEqual([pending]);
-    const claim = await toShow(pending);
+    expect(await listDue(true)).toEqual([pending]);
+    const claim = await readAll(pending);
     expect(claim.isBackground).toBe(true);
     await rig.notifications.release(claim, { updated: [], repeatAt: at(50), isComplete: false });
-    expect(await claimed(true), 'not all was shown').toEqual([pending]);
+    expect(await listDue(true), 'not all was shown').toEqual([pending]);
     await rig.notifications.release(claim, { updated: [], repeatAt: at(60), isComplete: true });
-    expect(await claimed(false), 'a reminder').toContain(pending);
+    expect(await listDue(false), 'a reminder').toContain(pending);
   });
 });

@@ -60,7 +60,7 @@ export async function startRig() {
     notifications,
     database,
     url: testDatabase.url,
-    /** SQL past the store. */
+    /** Runs SQL directly. */
     async sql(text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
       return (await admin.query(text, values)).rows;
     },
@@ -89,7 +89,7 @@ export async function startRig() {
               );
               return rows.length;
             },
-            { interval: 10, timeout: 10_000, message: 'what should wait for the row does not' },
+            { interval: 10, timeout: 10_000, message: 'not all of the work waits for the row' },
           )
           .toBe(begun.length);
         await admin.query(end);
@@ -99,7 +99,6 @@ export async function startRig() {
         throw error;
       }
     },
-    /** When an order is due. */
     async due(id: string): Promise<Readonly<Record<'work' | 'notifications', unknown>>> {
       const { rows } = await admin.query(DUE_MOMENTS, [id]);
       return { work: rows[0]?.work ?? undefined, notifications: rows[0]?.notifications ?? undefined };
@@ -116,7 +115,7 @@ export async function startRig() {
         log: [{ ...orderEvent('requested', order.state), actor: order.requesterId, version: 1, at: T0 }],
         sealedInput: order.secretHash !== undefined ? SEALED : undefined,
       });
-      expect(conflict, 'a new order met a conflict').toBeUndefined();
+      expect(conflict, 'unexpected conflict').toBeUndefined();
       return this.read(order.id);
     },
     async read(id: string): Promise<Order> {
@@ -149,7 +148,7 @@ export function changeOf(before: Order, event: OrderEvent, at: Date): OrderCommi
   return { before, after: result.order, log: result.log, guard };
 }
 
-/** An order in execution: approved, claimed by `worker`, and its first `sent` items sent. */
+/** Saves an order in execution: approved, claimed by `worker`, with its first `sent` items sent. */
 export async function underWay(rig: Rig, order: Order, sent = 1): Promise<Order> {
   await rig.keep(order);
   await rig.apply(order.id, { type: 'approved', by: 'U0BOB', ...ENOUGH, validApprovers: ['U0BOB'] }, at(1));

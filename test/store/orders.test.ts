@@ -27,7 +27,7 @@ const excess = { tag: 'x', period: '2026-03', currency: 'EUR', leftMinor: 1, ord
 function fullOrder(id: string): Required<Order> {
   const order = newOrder({ id }, ['a.rest']);
   const [item] = order.items;
-  if (item === undefined) throw new Error('an order without an item');
+  if (item === undefined) throw new Error('missing item');
   const sent = {
     state: 'UNKNOWN',
     attempts: 2,
@@ -77,7 +77,7 @@ function fullOrder(id: string): Required<Order> {
 }
 
 describe('a stored order is read back', () => {
-  test('as a new order with everything in it', async () => {
+  test('as a new order with all its data', async () => {
     const order = newOrder(
       {
         task: 'transfer',
@@ -119,7 +119,7 @@ describe('a stored order is read back', () => {
     expect(await rig.read('changed')).toEqual({ ...after, input: {} });
   });
 
-  test('of a trusted application, approved at once, with nothing optional in it', async () => {
+  test('of a trusted application, approved at once, without optional fields', async () => {
     const order = newOrder({
       state: 'APPROVED',
       account: { id: 'a2', login: 'uuid', method: 'trusted_application', context: undefined },
@@ -190,7 +190,7 @@ describe('a stored order is read back', () => {
     });
   });
 
-  test('with an item that is rescheduled, released and claimed again', async () => {
+  test('with an item that is rescheduled and released', async () => {
     const order = newOrder({}, ['held-1.rest', 'held-2.rest']);
     await underWay(rig, order, 1);
     const heldBack = {
@@ -210,20 +210,20 @@ describe('a stored order is read back', () => {
   });
 
   test.each<[string, ItemSummary]>([
-    ['with data', { code: 'account_refused', account: 'alice in context 4' }],
+    ['data', { code: 'account_refused', account: 'alice in context 4' }],
     [
-      'in one another',
+      'a nested code',
       {
         code: 'sending_lost',
         since: { code: 'earlier_unanswered', since: { code: 'refused' } },
       },
     ],
     [
-      'with why it cannot be sent',
+      'the issue that prevents sending',
       { code: 'request_invalid', issue: { code: 'not_unicode', field: 'name' } },
     ],
     [
-      'with what was wrong',
+      'rule issues',
       {
         code: 'rules_changed',
         issues: [
@@ -233,7 +233,7 @@ describe('a stored order is read back', () => {
         ],
       },
     ],
-  ])('a code %s', async (_what, summary) => {
+  ])('with a result code that has %s', async (_what, summary) => {
     const order = newOrder();
     await underWay(rig, order);
     const failed = await rig.apply(order.id, answer('FAILED', { summary }), at(4));
@@ -242,10 +242,10 @@ describe('a stored order is read back', () => {
 
   test.each([
     ['NUL', 'a\0b', 'a\uFFFDb'],
-    ['half a surrogate pair', 'a \ud83d b', 'a \uFFFD b'],
-    ['the other half', '\udcff', '\uFFFD'],
-    ['an escape that is spelled out', '\\u0000 \\ud83d', '\\u0000 \\ud83d'],
-  ])('with an outcome with %s', async (_what, text, kept) => {
+    ['a lone high surrogate', 'a \ud83d b', 'a \uFFFD b'],
+    ['a lone low surrogate', '\udcff', '\uFFFD'],
+    ['a literal escape sequence', '\\u0000 \\ud83d', '\\u0000 \\ud83d'],
+  ])('with an outcome that contains %s', async (_what, text, stored) => {
     const order = newOrder();
     await underWay(rig, order);
     const done = await rig.apply(
@@ -253,10 +253,10 @@ describe('a stored order is read back', () => {
       answer('FAILED', { summary: { code: 'refused' }, messages: [{ text }] }),
       at(4),
     );
-    expect(done.items[0]?.result).toEqual({ summary: { code: 'refused' }, messages: [{ text: kept }] });
+    expect(done.items[0]?.result).toEqual({ summary: { code: 'refused' }, messages: [{ text: stored }] });
   });
 
-  test('as nothing, if there is no such order', async () => {
+  test('as empty if it doesn’t exist', async () => {
     expect(await rig.store.load('nobody', 'system')).toBeUndefined();
     expect(await rig.store.loadSealedInput('nobody')).toBeUndefined();
     expect(await rig.store.loadHistory('nobody', 'system')).toEqual([]);
@@ -265,7 +265,7 @@ describe('a stored order is read back', () => {
 });
 
 describe('compare and swap', () => {
-  test('of 20 concurrent approvals exactly one is counted', async () => {
+  test('counts exactly one of 20 concurrent approvals', async () => {
     const before = await rig.keep(newOrder());
     const outcomes = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
@@ -279,37 +279,37 @@ describe('compare and swap', () => {
     });
     const now = await rig.read(before.id);
     expect(now).toMatchObject({ state: 'APPROVED', version: 2 });
-    expect(now.approvals, 'an approval of a loser was kept').toHaveLength(1);
-    expect(await rig.store.loadHistory(before.id, 'system'), 'a line of a loser was kept').toHaveLength(2);
+    expect(now.approvals, 'a losing approval was saved').toHaveLength(1);
+    expect(await rig.store.loadHistory(before.id, 'system'), 'a losing event was saved').toHaveLength(2);
     expect(await rig.due(before.id)).toEqual({ work: at(1), notifications: T0 });
   });
 
-  test('changes that share a statement stay independent: outdated, refused, with due times', async () => {
+  test('keeps changes in a shared statement independent: outdated, refused, with due times', async () => {
     const orders = await Promise.all(Array.from({ length: 12 }, () => rig.keep(newOrder())));
     const [outdated, ...fresh] = orders;
-    if (outdated === undefined) throw new Error('nothing was kept');
+    if (outdated === undefined) throw new Error('missing order');
     await rig.apply(outdated.id, { type: 'reminded' }, at(600));
     const holder = await rig.keep(newOrder({ task: 'delete' }, ['held.rest']));
-    const barred = await rig.keep(newOrder({ task: 'delete', state: 'DRAFT' }, ['held.rest']));
+    const conflicting = await rig.keep(newOrder({ task: 'delete', state: 'DRAFT' }, ['held.rest']));
     const confirmed = { type: 'confirmed', needsApproval: false, expiresAt: T0, remindAt: T0 } as const;
 
     const outcomes = await Promise.all(
-      [...orders, barred].map((order) =>
-        rig.store.commit(changeOf(order, order === barred ? confirmed : approve('U0BOB'), at(601))),
+      [...orders, conflicting].map((order) =>
+        rig.store.commit(changeOf(order, order === conflicting ? confirmed : approve('U0BOB'), at(601))),
       ),
     );
-    expect(outcomes[0], 'of the outdated one').toEqual({ ok: false, conflictingOrderId: undefined });
-    expect(outcomes.at(-1), 'of the barred one').toEqual({ ok: false, conflictingOrderId: holder.id });
+    expect(outcomes[0], 'the outdated order').toEqual({ ok: false, conflictingOrderId: undefined });
+    expect(outcomes.at(-1), 'the conflicting order').toEqual({ ok: false, conflictingOrderId: holder.id });
     expect(outcomes.slice(1, -1).every(({ ok }) => ok)).toBe(true);
     for (const order of fresh) {
       expect(await rig.read(order.id)).toMatchObject({ state: 'APPROVED', approvals: [{ userId: 'U0BOB' }] });
       expect(await rig.store.loadHistory(order.id, 'system')).toHaveLength(2);
       expect((await rig.due(order.id)).work).toEqual(at(601));
     }
-    expect(await rig.read(barred.id)).toEqual(barred);
+    expect(await rig.read(conflicting.id)).toEqual(conflicting);
   });
 
-  test('of 20 workers that claim at once exactly one has it', async () => {
+  test('lets exactly one of 20 concurrent workers claim an order', async () => {
     const before = await rig.keep(newOrder({ state: 'APPROVED' }));
     const outcomes = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
@@ -322,7 +322,7 @@ describe('compare and swap', () => {
     expect(await rig.store.loadHistory(before.id, 'system')).toHaveLength(2);
   });
 
-  test('a process that read too early changes no item either', async () => {
+  test('saves no item from an outdated order', async () => {
     const order = newOrder();
     const stale = await underWay(rig, order);
     await rig.apply(order.id, answer('SUCCEEDED'), at(4));
@@ -334,7 +334,7 @@ describe('compare and swap', () => {
     expect(await rig.store.takeRevealableSecret(order.id, 1, T0)).toBeUndefined();
   });
 
-  test('a change without a line in the audit log is refused', async () => {
+  test('refuses a change without an event for the audit log', async () => {
     const before = await rig.keep(newOrder());
     const change: OrderCommit = { ...changeOf(before, approve('U0BOB'), at(1)), log: [] };
     await expect(rig.store.commit(change)).rejects.toMatchObject({
@@ -361,31 +361,33 @@ describe('a due time', () => {
 });
 
 describe('one open order per task and name', () => {
-  test('of 20 concurrent requests one is stored, and the others get its id', async () => {
+  test('stores one of 20 concurrent requests, and gives its ID to the others', async () => {
     const orders = Array.from({ length: 20 }, () => newOrder({}, ['wanted.rest']));
     const outcomes = await Promise.all(orders.map((order) => rig.store.create({ order, log: [] })));
-    const kept = orders.filter((_, index) => outcomes[index] === undefined).map((order) => order.id);
-    expect(kept, 'exactly one order may be open for a task and name').toHaveLength(1);
-    expect(new Set(outcomes.map((outcome) => outcome?.conflictingOrderId ?? kept[0]))).toEqual(new Set(kept));
+    const stored = orders.filter((_, index) => outcomes[index] === undefined).map((order) => order.id);
+    expect(stored, 'exactly one order may be open for a task and name').toHaveLength(1);
+    expect(new Set(outcomes.map((outcome) => outcome?.conflictingOrderId ?? stored[0]))).toEqual(
+      new Set(stored),
+    );
   });
 
-  test('orders for the same names in another order wait without a deadlock', async () => {
+  test('has no deadlock between orders with the same names in a different order', async () => {
     const other = await rig.keep(newOrder());
     const names = ['both-1.rest', 'both-2.rest', 'both-3.rest'];
     const orders = [newOrder({}, names), newOrder({}, names.toReversed())];
-    // Both get as far as the name in the middle, and continue together.
+    // Both wait at the middle name, and continue at the same time.
     const outcomes = await rig.whileHolding(
       `INSERT INTO order_items (order_id, n, name, client_tid, state, open_key)
        VALUES ($1, 99, 'both-2.rest', 'held', 'WAITING', 'renew:both-2.rest')`,
       [other.id],
       () => orders.map((order) => rig.store.create({ order, log: [] })),
     );
-    const kept = orders.filter((_, index) => outcomes[index] === undefined).map((order) => order.id);
-    expect(kept).toHaveLength(1);
-    expect(outcomes).toContainEqual({ conflictingOrderId: kept[0] });
+    const stored = orders.filter((_, index) => outcomes[index] === undefined).map((order) => order.id);
+    expect(stored).toHaveLength(1);
+    expect(outcomes).toContainEqual({ conflictingOrderId: stored[0] });
   });
 
-  test('another task or a closed order doesn’t conflict; an unknown outcome does', async () => {
+  test('ignores other tasks and closed orders, but not an unknown outcome', async () => {
     const first = newOrder({}, ['again.rest']);
     await underWay(rig, first);
     expect(await rig.store.create({ order: newOrder({ task: 'restore' }, ['again.rest']), log: [] })).toBe(
@@ -398,7 +400,7 @@ describe('one open order per task and name', () => {
     expect(await rig.store.create({ order: next, log: [] })).toBeUndefined();
   });
 
-  test('requested with the same delivery it is the same order, open or closed', async () => {
+  test('gives the ID of the same delivery’s order, open or closed', async () => {
     const order = await rig.keep(newOrder());
     const again = newOrder({ deliveryId: order.deliveryId });
     expect(await rig.store.create({ order: again, log: [] })).toEqual({
@@ -408,7 +410,7 @@ describe('one open order per task and name', () => {
     expect(await rig.store.create({ order: again, log: [] })).toEqual({ conflictingOrderId: order.id });
   });
 
-  test('a draft conflicts with nobody; confirmed too late it gets the id of the conflicting order', async () => {
+  test('ignores drafts, and gives a draft confirmed too late the ID of the other order', async () => {
     const confirmed = { type: 'confirmed', needsApproval: false, expiresAt: T0, remindAt: T0 } as const;
     const drafts = await Promise.all(
       [1, 2].map(() => rig.keep(newOrder({ task: 'delete', state: 'DRAFT' }, ['gone.rest']))),
@@ -454,22 +456,22 @@ describe('secrets', () => {
     },
   );
 
-  test('the service’s responses are stored complete and in order, with any characters', async () => {
+  test('the service’s responses are stored in full and in order, with any characters', async () => {
     const order = newOrder();
     await underWay(rig, order);
-    const said = { zone: 'rest', name: 'a\u0000b\ud800', data: [{ id: 1 }, Number.POSITIVE_INFINITY] };
+    const response = { zone: 'rest', name: 'a\u0000b\ud800', data: [{ id: 1 }, Number.POSITIVE_INFINITY] };
     await rig.apply(order.id, answer('SUCCEEDED', { summary: { code: 'done' } }), at(4), {
-      answer: { n: 1, answer: said },
+      answer: { n: 1, answer: response },
     });
-    const kept = await rig.store.loadAnswers(order.id, 'system');
-    expect(kept).toEqual([
+    const stored = await rig.store.loadAnswers(order.id, 'system');
+    expect(stored).toEqual([
       { n: 1, at: at(4), answer: { zone: 'rest', name: 'a\uFFFDb\uFFFD', data: [{ id: 1 }, null] } },
     ]);
-    expect(Object.keys(kept[0]?.answer ?? {})).toEqual(['zone', 'name', 'data']);
+    expect(Object.keys(stored[0]?.answer ?? {})).toEqual(['zone', 'name', 'data']);
     expect(await rig.store.loadAnswers('another', 'system')).toEqual([]);
   });
 
-  async function withResult(expiresAt: Date): Promise<string> {
+  async function saveSecretResult(expiresAt: Date): Promise<string> {
     const order = newOrder();
     await underWay(rig, order);
     const revealable = { n: 1, sealed: SEALED, expiresAt };
@@ -479,8 +481,8 @@ describe('secrets', () => {
     return order.id;
   }
 
-  test('a secret result goes to exactly one of 10 concurrent requests', async () => {
-    const id = await withResult(at(3_600));
+  test('a secret result is returned to exactly one of 10 concurrent requests', async () => {
+    const id = await saveSecretResult(at(3_600));
     const taken = await rig.whileHolding(
       'SELECT FROM revealable_secrets WHERE order_id = $1 FOR UPDATE',
       [id],
@@ -494,9 +496,9 @@ describe('secrets', () => {
     expect(await rig.store.takeRevealableSecret(id, 2, at(5))).toBeUndefined();
   });
 
-  test('a secret result isn’t shown after its time, and is deleted', async () => {
-    const id = await withResult(at(3_600));
-    const young = await withResult(at(7_200));
+  test('an expired secret result isn’t returned, and is deleted', async () => {
+    const id = await saveSecretResult(at(3_600));
+    const young = await saveSecretResult(at(7_200));
     expect(await rig.store.takeRevealableSecret(id, 1, at(3_600))).toBe('gone');
     expect((await rig.store.purgeExpired(at(3_600))).secrets).toBe(1);
     expect(await rig.sql('SELECT sealed, key_id FROM revealable_secrets WHERE order_id = $1', [id])).toEqual([
@@ -508,7 +510,7 @@ describe('secrets', () => {
 });
 
 describe('drafts', () => {
-  test('are deleted with all that belongs to them when they expire, and others stay', async () => {
+  test('are deleted with all their data when they expire, and other orders stay', async () => {
     const old = await rig.keep(newOrder({ state: 'DRAFT', expiresAt: at(900), secretHash: 'sha256:0' }));
     const young = await rig.keep(newOrder({ state: 'DRAFT', expiresAt: at(901) }));
     const pending = await rig.keep(newOrder({ expiresAt: at(900) }));
@@ -534,7 +536,7 @@ describe('the lease', () => {
       )
     )[0]?.['left'];
 
-  test('uses the database’s clock, and only its worker extends it, while the order is carried out', async () => {
+  test('uses the database’s clock, and can be extended only by its worker during execution', async () => {
     const order = newOrder();
     await underWay(rig, order);
     expect(await leaseOf(order.id)).toBeLessThanOrEqual(20);
@@ -543,7 +545,7 @@ describe('the lease', () => {
     expect(await leaseOf(order.id)).toBeGreaterThan(300);
     expect(await leaseOf(order.id)).toBeLessThanOrEqual(400);
     await rig.apply(order.id, answer('SUCCEEDED'), at(4));
-    expect(await leaseOf(order.id), 'nobody has it any more').toBeNull();
+    expect(await leaseOf(order.id), 'after execution').toBeNull();
     expect(await rig.store.extendLease(order.id, 'worker', 60_000)).toBe(false);
   });
 
@@ -553,12 +555,12 @@ describe('the lease', () => {
     await rig.store.extendLease(order.id, 'worker', 400_000);
     const sending = { type: 'sending', workerId: 'worker', n: 2 } as const;
     expect(await rig.store.commit(changeOf(before, sending, at(5)))).toEqual({ ok: true });
-    expect(await leaseOf(order.id), 'the worker would be taken for dead').toBeGreaterThan(300);
+    expect(await leaseOf(order.id), 'the lease was shortened').toBeGreaterThan(300);
   });
 });
 
-describe('lists', () => {
-  test('by state, person and name, newest first', async () => {
+describe('listing orders', () => {
+  test('filters by state, person and name, newest first', async () => {
     const make = (seconds: number, changes: Partial<Order>, names?: string[]) =>
       rig.keep(newOrder({ createdAt: at(seconds), requesterId: 'U0LISTS', ...changes }, names));
     const first = await make(1, {});
@@ -580,7 +582,7 @@ describe('lists', () => {
     expect((await rig.store.list({ viewer: 'system', name: 'list-a.rest', limit: 1 }))[0]).toEqual(second);
   });
 
-  test('the latest one by task, person and context', async () => {
+  test('finds the latest order by task, person and context', async () => {
     const make = (seconds: number, changes: Partial<Order>) =>
       rig.keep(newOrder({ createdAt: at(seconds), requesterId: 'U0LATEST', ...changes }));
     const account = { id: 'a', login: 'l', method: 'password' };
@@ -596,10 +598,10 @@ describe('lists', () => {
   });
 });
 
-describe('an item of a retry that is about to be sent', () => {
-  /** An order that failed, the one that retried it and failed too, and a claimed retry of that one. */
+describe('sending an item of a retry', () => {
   let runs = 0;
-  const retried = async () => {
+  /** Saves a failed order, its failed retry, and a claimed retry of that retry. */
+  const saveRetries = async () => {
     runs += 1;
     const names = [`race-${runs}-1.rest`, `race-${runs}-2.rest`];
     const first = newOrder({ state: 'FAILED', closedAt: at(0) }, names);
@@ -621,34 +623,34 @@ describe('an item of a retry that is about to be sent', () => {
   const LATE = `UPDATE order_items SET result = result || '{"lateOutcome": "SUCCEEDED"}' WHERE order_id = $1 AND n = 1`;
 
   test('is saved while the retried orders have no outcome', async () => {
-    const { claimed } = await retried();
+    const { claimed } = await saveRetries();
     expect(await sending(claimed)).toEqual({ ok: true });
     expect(await rig.read(claimed.id)).toMatchObject({ items: [{ state: 'SENT' }, { state: 'WAITING' }] });
     expect(await sending(claimed), 'with an outdated version').toMatchObject({ ok: false });
   });
 
   test.each(['first', 'second'] as const)(
-    'is refused if the %s of them has carried out that name',
+    'is refused if the %s order has succeeded for that name',
     async (which) => {
-      const orders = await retried();
+      const orders = await saveRetries();
       await rig.sql(LATE, [orders[which].id]);
       expect(await sending(orders.claimed)).toMatchObject({
         ok: false,
         earlierFinding: { orderId: orders[which].id, name: orders.claimed.items[0]?.name, outcome: 'done' },
       });
-      expect(await rig.read(orders.claimed.id), 'nothing is written').toEqual(orders.claimed);
+      expect(await rig.read(orders.claimed.id), 'nothing is saved').toEqual(orders.claimed);
       expect(await sending(orders.claimed, 2), 'the other name').toEqual({ ok: true });
     },
   );
 
   test.each(['first', 'second'] as const)(
-    'waits for a response that is being saved for the %s of them',
+    'waits for a response that is being saved for the %s order',
     async (which) => {
-      const orders = await retried();
-      const keepAnswer = `WITH done AS (UPDATE orders SET version = version + 1 WHERE id = $1 RETURNING id)
+      const orders = await saveRetries();
+      const saveAnswer = `WITH done AS (UPDATE orders SET version = version + 1 WHERE id = $1 RETURNING id)
       UPDATE order_items SET result = result || '{"lateOutcome": "SUCCEEDED"}' FROM done WHERE order_id = done.id AND n = 1`;
       const [outcome] = await rig.whileHolding(
-        keepAnswer,
+        saveAnswer,
         [orders[which].id],
         () => [sending(orders.claimed)],
         'COMMIT',

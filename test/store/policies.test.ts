@@ -43,7 +43,7 @@ const large = rule({
 });
 const free = rule({ name: 'redirects', tasks: ['redirect'], decision: 'free', approvers: [] });
 
-async function drafted(rules: readonly PolicyRule[], at = AT): Promise<PolicyDraft> {
+async function saveDraft(rules: readonly PolicyRule[], at = AT): Promise<PolicyDraft> {
   const { revision } = getDraftBase(await store.current(), await store.findDraft());
   const saved = await store.saveDraft(rules, revision, 'U0ADA', at);
   if (saved === undefined) throw new Error('the draft was not saved');
@@ -52,24 +52,24 @@ async function drafted(rules: readonly PolicyRule[], at = AT): Promise<PolicyDra
 
 const confirm = (revision: string, by: string) => confirmPolicy(database, 'T1', revision, by, LATER);
 
-async function inForce(rules: readonly PolicyRule[]): Promise<void> {
-  const { revision } = await drafted(rules);
+async function putInForce(rules: readonly PolicyRule[]): Promise<void> {
+  const { revision } = await saveDraft(rules);
   await store.publish(revision, 'U0ADA', AT);
   await confirm(revision, 'U0BOB');
 }
 
-async function logged(teamId = 'T1') {
+async function loadLog(teamId = 'T1') {
   return (await teamEvents(database, teamId)).flatMap((event) => ('changes' in event ? event : []));
 }
 
-test('before the first version there is version 0 without rules, and no draft', async () => {
+test('the policy starts as version 0, without rules or a draft', async () => {
   expect(await store.current()).toEqual({ version: 0, rules: [] });
   expect(await store.findPublished()).toBeUndefined();
   expect(await store.findDraft()).toBeUndefined();
 });
 
 test('a draft is read back with every field of its rules, in order', async () => {
-  const saved = await drafted([large, free]);
+  const saved = await saveDraft([large, free]);
   expect(await store.findDraft()).toEqual({
     revision: saved.revision,
     rules: [large, free],
@@ -80,26 +80,26 @@ test('a draft is read back with every field of its rules, in order', async () =>
   expect(await store.current()).toEqual({ version: 0, rules: [] });
 });
 
-test('of two changes of the same draft the second is not saved', async () => {
-  const { revision } = await drafted([large]);
+test('only one of two concurrent changes of a draft is saved', async () => {
+  const { revision } = await saveDraft([large]);
   const both = await Promise.all([
     store.saveDraft([large, free], revision, 'U0ADA', AT),
     store.saveDraft([free], revision, 'U0BOB', AT),
   ]);
   expect(both.filter((saved) => saved === undefined)).toHaveLength(1);
   expect(await store.saveDraft([], 'version 0', 'U0BOB', AT)).toBeUndefined();
-  expect((await logged()).map(({ kind }) => kind)).toEqual(['policy_draft_changed', 'policy_draft_changed']);
+  expect((await loadLog()).map(({ kind }) => kind)).toEqual(['policy_draft_changed', 'policy_draft_changed']);
 });
 
 test('a change of an older version isn’t saved over a newer one', async () => {
-  await inForce([large]);
+  await putInForce([large]);
   expect(await store.saveDraft([free], 'version 0', 'U0BOB', AT)).toBeUndefined();
   expect(await store.saveDraft([free], 'version 1', 'U0BOB', AT)).toMatchObject({ rules: [free] });
 });
 
 describe('publishing', () => {
-  test('takes effect with the confirmation of another admin, as the next version', async () => {
-    const { revision } = await drafted([large]);
+  test('takes effect as the next version when another admin confirms it', async () => {
+    const { revision } = await saveDraft([large]);
     expect(await store.publish(revision, 'U0ADA', AT)).toMatchObject({ kind: 'published' });
     expect((await store.current()).version).toBe(0);
     expect(await confirm(revision, 'U0ADA')).toEqual({ kind: 'refused', code: 'own' });
@@ -120,16 +120,16 @@ describe('publishing', () => {
   });
 
   test('keeps every version, and the newest is in force', async () => {
-    await inForce([large]);
-    await inForce([large, free]);
+    await putInForce([large]);
+    await putInForce([large, free]);
     expect(await store.current()).toEqual({ version: 2, rules: [large, free] });
     expect(await database.prisma.policyVersion.count()).toBe(2);
   });
 
-  test('is withdrawn by any change: that draft must be published again', async () => {
-    const { revision } = await drafted([large]);
+  test('is withdrawn by any change of the draft', async () => {
+    const { revision } = await saveDraft([large]);
     await store.publish(revision, 'U0ADA', AT);
-    const changed = await drafted([large, free]);
+    const changed = await saveDraft([large, free]);
     expect(await confirm(revision, 'U0BOB')).toMatchObject({ code: 'gone' });
     expect(await confirm(changed.revision, 'U0BOB')).toMatchObject({ code: 'gone' });
     expect(await store.publish(revision, 'U0ADA', LATER)).toEqual({ kind: 'stale' });
@@ -137,18 +137,18 @@ describe('publishing', () => {
   });
 
   test('happens once for concurrent confirmations', async () => {
-    const { revision } = await drafted([large]);
+    const { revision } = await saveDraft([large]);
     await store.publish(revision, 'U0ADA', AT);
     const all = await Promise.all(['U0BOB', 'U0CAROL', 'U0DAVE'].map((by) => confirm(revision, by)));
     expect(all.filter(({ kind }) => kind === 'applied')).toHaveLength(1);
     expect((await store.current()).version).toBe(1);
   });
 
-  test('is refused if it changes nothing, and the second publisher gets the reason', async () => {
-    await inForce([large]);
-    const same = await drafted([large]);
+  test('is refused if it changes nothing or is already published', async () => {
+    await putInForce([large]);
+    const same = await saveDraft([large]);
     expect(await store.publish(same.revision, 'U0ADA', AT)).toEqual({ kind: 'no_difference' });
-    const other = await drafted([free]);
+    const other = await saveDraft([free]);
     await store.publish(other.revision, 'U0ADA', AT);
     expect(await store.publish(other.revision, 'U0BOB', AT)).toEqual({
       kind: 'already_published',
@@ -157,20 +157,20 @@ describe('publishing', () => {
   });
 });
 
-test('a draft that was changed isn’t discarded by a click on the former one', async () => {
-  const { revision } = await drafted([large]);
-  const changed = await drafted([free]);
+test('a changed draft isn’t discarded by a click on its former revision', async () => {
+  const { revision } = await saveDraft([large]);
+  const changed = await saveDraft([free]);
   expect(await store.discardDraft(revision, 'U0BOB', AT)).toBe(false);
   expect(await store.discardDraft(changed.revision, 'U0BOB', AT)).toBe(true);
   expect(await store.findDraft()).toBeUndefined();
 });
 
-test('the audit log has each change with its author, rule by rule, with amounts that keep their currency', async () => {
-  await inForce([large]);
-  await drafted([free], LATER);
+test('the audit log has each change with its author, by rule, and amounts with their currency', async () => {
+  await putInForce([large]);
+  await saveDraft([free], LATER);
   const { revision = '' } = (await store.findDraft()) ?? {};
   await store.discardDraft(revision, 'U0BOB', LATER);
-  const lines = await logged();
+  const lines = await loadLog();
   expect(lines.map(({ kind, actor, version }) => [kind, actor, version])).toEqual([
     ['policy_draft_changed', 'U0ADA', undefined],
     ['policy_published', 'U0ADA', undefined],
@@ -191,8 +191,8 @@ test('the audit log has each change with its author, rule by rule, with amounts 
 });
 
 test('a team sees only its own policy', async () => {
-  await inForce([large]);
+  await putInForce([large]);
   const other = createPolicyStore(database, 'T2', true);
   expect(await other.current()).toEqual({ version: 0, rules: [] });
-  expect(await logged('T2')).toEqual([]);
+  expect(await loadLog('T2')).toEqual([]);
 });

@@ -26,7 +26,7 @@ const LIMIT = 51;
 
 function queryOf(text: string): NameQuery {
   const read = parseFilter(text);
-  if (!read.ok) throw new Error('no filter');
+  if (!read.ok) throw new Error('invalid filter');
   const { filter } = read;
   return { filter, owners: filter.owners, now: NOW, cursor: undefined, isBackward: false, limit: LIMIT };
 }
@@ -42,7 +42,7 @@ test.each<[string, Partial<NameQuery>]>([
   ['tag:brand', {}],
   ['owner:U7', {}],
   ['expiring<60 tag:brand', {}],
-])('%s %j', async (text, more) => {
+])('a page uses an index: “%s” %j', async (text, more) => {
   const plan = JSON.stringify(
     await database.run(Prisma.sql`EXPLAIN ${selectPage({ ...queryOf(text), ...more })}`),
   );
@@ -50,26 +50,26 @@ test.each<[string, Partial<NameQuery>]>([
   expect(plan).not.toContain('Seq Scan on domains');
 });
 
-test('the first page of a zone is one walk along an index, and reads only the rows that it shows', async () => {
+test('the first page of a zone is one index scan, which reads only the rows that it shows', async () => {
   const plan = JSON.stringify(
     await database.run(Prisma.sql`EXPLAIN ANALYZE ${selectPage(queryOf('zone:rest'))}`),
   );
   const found =
     /Index Only Scan using domains_expires_at_name\S* on domains[^"]*actual[^"]*rows=([\d.]+)/.exec(plan);
-  expect(Number(found?.[1]), 'the names that the walk has found').toBe(LIMIT);
+  expect(Number(found?.[1]), 'the rows that the scan has found').toBe(LIMIT);
   expect(plan).not.toContain('Seq Scan');
 });
 
-test('names without a date aren’t searched while names with one fill the page', async () => {
+test('names without a date aren’t searched if names with one fill the page', async () => {
   const query = queryOf('zone:rest sort:-expiry');
   const plan = JSON.stringify(await database.run(Prisma.sql`EXPLAIN ANALYZE ${selectPage(query)}`));
   expect(plan).toContain('domains_undated');
   expect(plan).toMatch(/domains_undated on domains[^"]*never executed/);
 });
 
-test('names are counted by zone without sorting all of them first', async () => {
+test('names are counted by zone without sorting them', async () => {
   const plan = JSON.stringify(await database.run(Prisma.sql`EXPLAIN ${countZones(queryOf(''))}`));
   expect(plan).toContain('HashAggregate');
   expect(plan).toContain('Index Only Scan');
-  expect(plan, 'few are deleted').toContain('domains_deleted_at_idx');
+  expect(plan, 'few names are deleted').toContain('domains_deleted_at_idx');
 });

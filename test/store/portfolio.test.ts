@@ -37,7 +37,7 @@ async function changesOf(name: string) {
   return events.flatMap((event) => (event.kind === 'name_changed' && event.subject.id === name ? event : []));
 }
 
-test('returns the tags of every requested name, watched or not', async () => {
+test('every requested name is returned with its tags, watched or not', async () => {
   await watch('tagged.rest', 'plain.rest');
   await edit(store, new Map([['tagged.rest', { tags: ['guarded', 'brand'] }]]), 'U0ALICE', NOW);
   expect(await store.findTags(['tagged.rest', 'plain.rest', 'unwatched.rest'])).toEqual(
@@ -49,7 +49,7 @@ test('returns the tags of every requested name, watched or not', async () => {
   );
 });
 
-test('sets, keeps and clears fields, with their earlier values in the audit log', async () => {
+test('an edit sets, keeps and clears fields, with their earlier values in the audit log', async () => {
   await watch('cafe.rest');
   const change = (given: DetailsChange) => edit(store, new Map([['cafe.rest', given]]), 'U0ALICE', NOW);
   await change({ owner: 'U0BOB', tags: ['brand'], channel: 'C0BRAND', note: 'Ask “legal”' });
@@ -70,7 +70,7 @@ test('sets, keeps and clears fields, with their earlier values in the audit log'
   ]);
 });
 
-describe('a change that waits for a second person', () => {
+describe('a proposed change', () => {
   const details = (tags: readonly string[]) => ({
     owner: undefined,
     tags,
@@ -83,7 +83,7 @@ describe('a change that waits for a second person', () => {
   };
   const confirmFacts = (id: string) => confirmProposal(proposals, id, 'U0BOB', NOW);
 
-  test('takes effect when it is confirmed, and the log has both people', async () => {
+  test('takes effect when it is confirmed, with both people in the log', async () => {
     await watch('p1.rest', 'p2.rest');
     const given = new Map(['p1.rest', 'p2.rest'].map((name) => [name, { tags: ['brand'] }]));
     await edit(store, given, 'U0BOB', NOW);
@@ -98,7 +98,7 @@ describe('a change that waits for a second person', () => {
     ).toMatchObject([{ actor: 'U0ALICE', data: { confirmedBy: 'U0BOB' } }]);
   });
 
-  test('has another hash if its row differs from what was shown', async () => {
+  test('has another hash if its row was modified', async () => {
     await watch('p4.rest', 'p5.rest');
     const shown = await request('p4.rest', [], ['brand']);
     const other = await request('p5.rest', [], undefined);
@@ -117,12 +117,12 @@ describe('a change that waits for a second person', () => {
   });
 });
 
-test('ignores unwatched names', async () => {
+test('an edit ignores unwatched names', async () => {
   expect(await store.find('nobody.rest')).toBeUndefined();
   expect(await edit(store, new Map([['nobody.rest', { note: 'x' }]]), 'U0ALICE', NOW)).toEqual([]);
 });
 
-describe('the names that a filter finds', () => {
+describe('filtered names', () => {
   const DAY_MS = 86_400_000;
   const rows = [
     { name: 'a.page', days: 10, tags: ['brand'], owner: 'U0ADA', registrar: 'Sandbox Registrar Ltd' },
@@ -155,7 +155,7 @@ describe('the names that a filter finds', () => {
       ['b.page', '100% Names', ['198.51.100.8']],
     ] as const) {
       const known = await observations.find(name);
-      if (known === undefined) throw new Error('it is not observed');
+      if (known === undefined) throw new Error('missing name');
       const seen = (value: readonly string[]) => ({
         current: { value, firstSeen: NOW, lastSeen: NOW },
         candidate: undefined,
@@ -211,41 +211,41 @@ describe('the names that a filter finds', () => {
     ['50%', 'c'],
     ['sub', 'd'],
     ['tag:brand expiring<90 owner:U0BOB', 'b'],
-  ])('by %s', async (text, found) => {
+  ])('match “%s”', async (text, found) => {
     expect(letters(await store.listPage(query(text)))).toBe(found);
     const zones = await store.listZones(query(text));
     expect(zones.reduce((sum, { count }) => sum + count, 0)).toBe(found.length);
   });
 
   test.each(['', 'sort:-expiry', 'sort:name', 'sort:-name'])(
-    'have pages, forwards and backwards: %s',
+    'have pages, forwards and backwards: “%s”',
     async (text) => {
       const all = await store.listPage(query(text));
-      const turned: PortfolioEntry[][] = [];
+      const pages: PortfolioEntry[][] = [];
       for (let cursor: NameCursor | undefined; ; ) {
         const page = await store.listPage(query(text, { limit: 2, ...(cursor && { cursor }) }));
         if (page.length === 0) break;
-        turned.push([...page]);
+        pages.push([...page]);
         cursor = page.at(-1);
       }
-      expect(letters(turned.flat())).toBe(letters(all));
-      for (const [index, page] of turned.entries()) {
+      expect(letters(pages.flat())).toBe(letters(all));
+      for (const [index, page] of pages.entries()) {
         const [cursor] = page;
         if (cursor === undefined) throw new Error('an empty page');
         const before = await store.listPage(query(text, { limit: 2, cursor, isBackward: true }));
-        expect(letters(before.toReversed()), `before page ${index}`).toBe(letters(turned[index - 1] ?? []));
+        expect(letters(before.toReversed()), `before page ${index}`).toBe(letters(pages[index - 1] ?? []));
       }
     },
   );
 
-  test('are counted by zone, for their cost', async () => {
+  test('are counted by zone', async () => {
     expect(await store.listZones(query(''))).toEqual([
       { zone: 'page', count: 5, deletedCount: 1 },
       { zone: 'sub.page', count: 1, deletedCount: 1 },
     ]);
   });
 
-  test('include deleted ones, marked', async () => {
+  test('include deleted names, marked as deleted', async () => {
     const found = await store.listPage(query(''));
     expect(letters(found.filter(({ deletedAt }) => deletedAt !== undefined))).toBe('db');
   });
@@ -257,10 +257,10 @@ describe('an import', () => {
     if (!read.ok) throw new Error(JSON.stringify(read.issues));
     return read.rows;
   };
-  const plan = async (text: string) => store.planImport(await rowsOf(text), 'U0ALICE', NOW, notTold);
-  const notTold = () => undefined;
+  const plan = async (text: string) => store.planImport(await rowsOf(text), 'U0ALICE', NOW, ignoreProgress);
+  const ignoreProgress = () => undefined;
 
-  test('shows the planned changes and changes nothing, then applies exactly those, once', async () => {
+  test('is planned without changing anything, then applied exactly as planned, once', async () => {
     await watch('i1.rest', 'i2.rest');
     await edit(store, new Map([['i1.rest', { note: 'stays' }]]), 'U0ALICE', NOW);
     const planned = await plan('name,tags,owner\ni1.rest,"b a",U0ADA\ni2.rest,,\nnobody.rest,x,');
@@ -297,17 +297,17 @@ describe('an import', () => {
     ['name', 'empty'],
     ['name,tags\ncafe.rest,brand,client', 'too_many_cells'],
     ['name,note\ncafe.rest,"open', 'not_csv'],
-  ])('of %j gets the reason: %s', async (text, code) => {
+  ])('of %j is refused: %s', async (text, code) => {
     expect(await parseDetailsImport(text)).toMatchObject({ ok: false, issues: [{ code }] });
   });
 });
 
-test('counts what began and ended in a period, by the difference between its ends', async () => {
+test('findings of a period are counted by the difference between its start and end', async () => {
   const at = (day: number) => new Date(Date.UTC(2027, 4, day));
   const records = createNameRecordStore(database, 'T0TEAM');
   const observe = async (name: string, day: number, opened: FindingCode[], closed: FindingCode[]) => {
     const known = await records.find(name);
-    if (known === undefined) throw new Error('it is not there');
+    if (known === undefined) throw new Error('missing name');
     const observation = { origin: 'finding', at: at(day), opened, closed } as const;
     await records.save(known, { after: known, observations: [observation], incident: undefined });
   };

@@ -32,9 +32,9 @@ const price = (given: Partial<Price> = {}): Price => ({
   source: 'Contract 7',
   ...given,
 });
-const dearer = price({ amount: { currency: 'EUR', minor: 2_000 } });
+const higher = price({ amount: { currency: 'EUR', minor: 2_000 } });
 
-async function logged(teamId = 'T1') {
+async function loadLog(teamId = 'T1') {
   return (await teamEvents(database, teamId)).flatMap((event) =>
     event.kind === 'price_changed' ? event : [],
   );
@@ -43,70 +43,70 @@ async function logged(teamId = 'T1') {
 const CHANGED = { kind: 'price_changed', subject: { kind: 'price', id: 'rest' } };
 
 /** Adds prices to the current list. */
-async function put(prices: readonly Price[], by = 'U0ADA'): Promise<void> {
+async function savePrices(prices: readonly Price[], by = 'U0ADA'): Promise<void> {
   expect(await store.save(diffPrices(await store.list(), prices), by, AT)).toBe(true);
 }
 
-test('saved prices are listed with every digit, the newest of a kind first', async () => {
+test('saved prices are listed with every digit, newest first', async () => {
   const largest = price({ validFrom: '2026-12-01', amount: { currency: 'EUR', minor: 1_000_000_000_000 } });
-  await put([price(), largest]);
+  await savePrices([price(), largest]);
   expect(await store.list()).toEqual([
     { id: expect.any(String), ...largest },
     { id: expect.any(String), ...price() },
   ]);
 });
 
-test('the same zone, task, period and day is changed, and unchanged prices leave no line in the log', async () => {
-  await put([price()]);
-  await put([dearer], 'U0BOB');
-  await put([dearer], 'U0BOB');
+test('the price of the same zone, task, period and day is replaced, and logged if it changed', async () => {
+  await savePrices([price()]);
+  await savePrices([higher], 'U0BOB');
+  await savePrices([higher], 'U0BOB');
   expect((await store.list()).map(({ amount }) => amount.minor)).toEqual([2_000]);
-  expect(await logged()).toEqual([
+  expect(await loadLog()).toEqual([
     { ...CHANGED, before: undefined, after: price(), actor: 'U0ADA', confirmedBy: undefined, at: AT },
-    { ...CHANGED, before: price(), after: dearer, actor: 'U0BOB', confirmedBy: undefined, at: AT },
+    { ...CHANGED, before: price(), after: higher, actor: 'U0BOB', confirmedBy: undefined, at: AT },
   ]);
 });
 
-test('an edit applies only to the list that it was made for', async () => {
+test('an edit is saved only if the list is the one it was made for', async () => {
   const later = price({ validFrom: '2026-12-01' });
-  await put([price(), later]);
+  await savePrices([price(), later]);
   const refused: PriceEdit[] = [
     { before: price(), after: later },
-    { before: dearer, after: price() },
+    { before: higher, after: price() },
     { before: undefined, after: price() },
   ];
   for (const edit of refused) {
     const other = { before: undefined, after: price({ zone: 'example' }) };
     expect(await store.save([other, edit], 'U0BOB', AT)).toBe(false);
   }
-  expect(await logged()).toHaveLength(2);
+  expect(await loadLog()).toHaveLength(2);
   const earlier = price({ validFrom: '2026-10-01' });
   expect(await store.save([{ before: price(), after: earlier }], 'U0BOB', AT)).toBe(true);
   expect((await store.list()).map(({ validFrom }) => validFrom)).toEqual(['2026-12-01', '2026-10-01']);
-  expect((await logged()).at(-1)).toMatchObject({ before: price(), after: earlier, actor: 'U0BOB' });
+  expect((await loadLog()).at(-1)).toMatchObject({ before: price(), after: earlier, actor: 'U0BOB' });
 });
 
-test('of concurrent edits of one price one is saved', async () => {
+test('only one of several concurrent edits of a price is saved', async () => {
   const edits = Array.from({ length: 8 }, (_, n) => price({ amount: { currency: 'EUR', minor: n } }));
   const saved = await Promise.all(
     edits.map((after) => store.save([{ before: undefined, after }], 'U0ADA', AT)),
   );
   expect(saved.filter(Boolean)).toHaveLength(1);
-  expect(await logged()).toHaveLength(1);
+  expect(await loadLog()).toHaveLength(1);
 });
 
-test('another admin’s confirmation is applied with both people in the log, if the list is unchanged', async () => {
+test('a confirmed proposal is applied with both people in the log, if the list is unchanged', async () => {
   const proposals = proposalsOf(database, 'T1');
   const propose = (payload: readonly PriceEdit[]) =>
     proposals.propose({ kind: 'prices', payload, proposer: 'U0ADA', proposedAt: AT, expiresAt: EXPIRY });
-  await put([dearer]);
-  const edit = { before: dearer, after: price() };
+  await savePrices([higher]);
+  const edit = { before: higher, after: price() };
   const first = await propose([edit]);
   const second = await propose([edit, { before: undefined, after: price({ zone: 'example' }) }]);
   expect(await confirmProposal(proposals, first.id, 'U0BOB', LATER)).toMatchObject({ kind: 'applied' });
-  expect((await logged()).at(-1)).toEqual({
+  expect((await loadLog()).at(-1)).toEqual({
     ...CHANGED,
-    before: dearer,
+    before: higher,
     after: price(),
     actor: 'U0ADA',
     confirmedBy: 'U0BOB',
@@ -121,11 +121,11 @@ test('another admin’s confirmation is applied with both people in the log, if 
 
 test('concurrent reads get the prices of their own zones', async () => {
   const [rest, cafe, coUk] = [price(), price({ zone: 'cafe', task: 'create' }), price({ zone: 'co.uk' })];
-  await put([rest, cafe, coUk, price({ zone: 'uk' })]);
-  await createPriceStore(database, 'T2').save(diffPrices([], [dearer]), 'U0EVE', AT);
-  const asked = [['rest', 'cafe'], ['co.uk'], ['com'], []].map((zones) => store.listForZones(zones));
+  await savePrices([rest, cafe, coUk, price({ zone: 'uk' })]);
+  await createPriceStore(database, 'T2').save(diffPrices([], [higher]), 'U0EVE', AT);
+  const reads = [['rest', 'cafe'], ['co.uk'], ['com'], []].map((zones) => store.listForZones(zones));
   const listed = (each: Price) => ({ id: expect.any(String), ...each });
-  const [first, ...others] = await Promise.all(asked);
+  const [first, ...others] = await Promise.all(reads);
   expect(first).toHaveLength(2);
   expect(first).toEqual(expect.arrayContaining([listed(rest), listed(cafe)]));
   expect(others).toEqual([[listed(coUk)], [], []]);
@@ -133,9 +133,9 @@ test('concurrent reads get the prices of their own zones', async () => {
 
 test('another team has its own list and log', async () => {
   const other = createPriceStore(database, 'T2');
-  await put([price()]);
+  await savePrices([price()]);
   expect(await other.list()).toEqual([]);
-  expect(await logged('T2')).toEqual([]);
-  expect(await other.save(diffPrices([], [dearer]), 'U0EVE', AT)).toBe(true);
+  expect(await loadLog('T2')).toEqual([]);
+  expect(await other.save(diffPrices([], [higher]), 'U0EVE', AT)).toBe(true);
   expect((await store.list()).map(({ amount }) => amount.minor)).toEqual([1_800]);
 });

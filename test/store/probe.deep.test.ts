@@ -27,7 +27,7 @@ async function lock(table: string): Promise<() => Promise<void>> {
   return () => client.end();
 }
 
-test('counts orders by state, and the wait of the oldest approved one', async () => {
+test('the probe counts orders by state, and returns the wait of the oldest approved order', async () => {
   const probing = probe();
   expect(await probing.readOrderFigures(at(0))).toEqual({
     byState: {},
@@ -45,7 +45,7 @@ test('counts orders by state, and the wait of the oldest approved one', async ()
   });
 });
 
-test('responds while orders use all of their connections', async () => {
+test('the probe responds while orders use all connections of their pool', async () => {
   const unlock = await lock('settings');
   const database = openDatabase({ url: rig.url, maxConnections: 2 });
   onTestFinished(() => database.close());
@@ -65,7 +65,7 @@ test('responds while orders use all of their connections', async () => {
   await Promise.all(waiting);
 });
 
-test('reports that the database is up while orders can’t be counted, and aborts the count', async () => {
+test('the probe reports a running database while orders can’t be counted, and aborts the count', async () => {
   const unlock = await lock('orders');
   const probing = probe();
   const counting = probing.readOrderFigures(at(0)).catch((error: unknown) => error);
@@ -74,7 +74,7 @@ test('reports that the database is up while orders can’t be counted, and abort
   await unlock();
 });
 
-describe('a database that is down', () => {
+describe('an unreachable database', () => {
   async function silentServer(): Promise<number> {
     const server = createServer((socket) => socket.on('error', () => undefined));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -86,9 +86,9 @@ describe('a database that is down', () => {
   }
 
   test.each([
-    ['says nothing', silentServer],
-    ['refuses', async () => 1],
-  ])('and %s', async (_what, portOf) => {
+    ['is silent', silentServer],
+    ['refuses connections', async () => 1],
+  ])('that %s is reported as down', async (_what, portOf) => {
     const probing = probe(`postgresql://bot:hunter2@127.0.0.1:${await portOf()}/steward`);
     const begun = performance.now();
     const [up, error] = await Promise.all([
@@ -98,6 +98,6 @@ describe('a database that is down', () => {
     expect(up).toBe(false);
     expect(error).toMatchObject({ name: 'StoreError' });
     expect(inspect(error, { depth: 10 })).not.toContain('hunter2');
-    expect(performance.now() - begun, 'ms until it gave up').toBeLessThan(9_000);
+    expect(performance.now() - begun, 'ms until the probe gave up').toBeLessThan(9_000);
   });
 });

@@ -28,32 +28,32 @@ function storeOf(teamId = 'T1'): ProposalStore {
   return createProposalStore(database, { teamId, formatSavedSettings, canSign: false });
 }
 const store = () => storeOf();
-const ttlTo = (after: string) => [{ name: 'approval_ttl', before: '72h', after }];
+const ttlChange = (after: string) => [{ name: 'approval_ttl', before: '72h', after }];
 const propose = (after = '48h', proposer = 'U0ADA') =>
   store().propose({
-    ...{ kind: 'settings', payload: ttlTo(after) },
+    ...{ kind: 'settings', payload: ttlChange(after) },
     ...{ proposer, proposedAt: NOON, expiresAt: EXPIRY },
   });
-const open = (at = NOON) => store().list(['settings'], at);
-const saved = () => database.prisma.setting.count();
+const listOpen = (at = NOON) => store().list(['settings'], at);
+const countSaved = () => database.prisma.setting.count();
 
 test('a proposal stays open until another person confirms it, and is applied once', async () => {
   const proposal = await propose();
-  expect(proposal).toMatchObject({ payload: ttlTo('48h'), proposer: 'U0ADA', state: 'proposed' });
-  expect(await open()).toEqual([proposal]);
+  expect(proposal).toMatchObject({ payload: ttlChange('48h'), proposer: 'U0ADA', state: 'proposed' });
+  expect(await listOpen()).toEqual([proposal]);
   const outcomes = await Promise.all(
     ['U0BOB', 'U0CAROL', 'U0BOB'].map((by) => confirmProposal(store(), proposal.id, by, BEFORE_EXPIRY)),
   );
   expect(outcomes.filter(({ kind }) => kind === 'applied')).toHaveLength(1);
   expect(await database.prisma.event.count({ where: { kind: 'setting_changed' } })).toBe(1);
-  expect(await open()).toEqual([]);
+  expect(await listOpen()).toEqual([]);
   expect(await store().load(proposal.id, NOON)).toMatchObject({ state: 'confirmed' });
 });
 
-test('its proposer can’t confirm it', async () => {
+test('the proposer can’t confirm a proposal', async () => {
   const { id } = await propose();
   expect(await confirmProposal(store(), id, 'U0ADA', NOON)).toMatchObject({ code: 'own' });
-  expect(await saved()).toBe(0);
+  expect(await countSaved()).toBe(0);
 });
 
 test('an expired proposal can’t be confirmed, and is purged a week later', async () => {
@@ -65,16 +65,20 @@ test('an expired proposal can’t be confirmed, and is purged a week later', asy
   expect(await purgeProposals(database, new Date(EXPIRY.getTime() + WEEK_MS))).toBe(1);
 });
 
-test('a proposal of something that changed is superseded, and its remaining changes are proposed again', async () => {
+test('an outdated proposal is superseded, and its remaining changes are proposed again', async () => {
   const proposal = await propose();
   ttl = '24h';
-  const again = { state: 'proposed', payload: [{ ...ttlTo('48h')[0], before: '24h' }], proposer: 'U0ADA' };
+  const again = {
+    state: 'proposed',
+    payload: [{ ...ttlChange('48h')[0], before: '24h' }],
+    proposer: 'U0ADA',
+  };
   expect(await confirmProposal(store(), proposal.id, 'U0BOB', NOON)).toMatchObject({
     kind: 'changed',
     current: again,
   });
   expect(await store().load(proposal.id, NOON)).toMatchObject({ state: 'superseded' });
-  const [left] = await open();
+  const [left] = await listOpen();
   expect(left).toMatchObject(again);
   expect(left?.hash).not.toBe(proposal.hash);
   ttl = '48h';
@@ -82,33 +86,33 @@ test('a proposal of something that changed is superseded, and its remaining chan
     kind: 'changed',
     current: undefined,
   });
-  expect(await saved()).toBe(0);
+  expect(await countSaved()).toBe(0);
 });
 
-test('a withdrawn proposal can’t be confirmed, nor withdrawn again', async () => {
+test('a withdrawn proposal can’t be confirmed or withdrawn again', async () => {
   const proposal = await propose();
   expect(await store().withdraw(proposal, 'U0BOB', NOON)).toBe(true);
   expect(await store().withdraw(proposal, 'U0BOB', NOON)).toBe(false);
   expect(await confirmProposal(store(), proposal.id, 'U0BOB', NOON)).toMatchObject({ code: 'gone' });
 });
 
-test('the same is proposed once; other changes, people and teams have their own proposals', async () => {
+test('the same change is proposed once, separately from other changes, people and teams', async () => {
   const first = await propose();
   expect(await propose()).toEqual(first);
   const other = await propose('24h');
   await propose('48h', 'U0EVE');
-  expect(await open()).toHaveLength(3);
+  expect(await listOpen()).toHaveLength(3);
   expect(await store().find(['facts'], other.id, NOON)).toBeUndefined();
   expect(await storeOf('T2').load(other.id, NOON)).toBeUndefined();
   expect(await storeOf('T2').withdraw(other, 'U0BOB', NOON)).toBe(false);
 });
 
-test('any change of its row changes the hash of what is shown', async () => {
+test('any change of a proposal’s row changes its hash', async () => {
   const { id, hash } = await propose();
   const hashNow = async () => (await store().load(id, NOON))?.hash;
   expect(await hashNow()).toBe(hash);
   for (const [column, value] of [
-    ['payload', JSON.stringify(ttlTo('1h'))],
+    ['payload', JSON.stringify(ttlChange('1h'))],
     ['proposed_by', 'U0EVE'],
     ['kind', 'prices'],
   ] as const) {
@@ -122,7 +126,7 @@ test('any change of its row changes the hash of what is shown', async () => {
   }
 });
 
-test('a subject has one open proposal: the newest', async () => {
+test('a subject has only one open proposal, the newest', async () => {
   const details = { owner: undefined, tags: [], channel: undefined, note: undefined };
   const lapse = (reason: string, proposer: string) => {
     const decision = { kind: 'lapse_confirmed', reason, askedBy: proposer } as const;

@@ -24,7 +24,7 @@ beforeEach(async () => {
 const at = (seconds: number) => new Date(Date.UTC(2026, 0, 1) + seconds * 1_000);
 const change = (name: string, before: string, after: string): SettingChange => ({ name, before, after });
 
-async function logged(from: Date, to: Date) {
+async function loadLog(from: Date, to: Date) {
   return (await teamEvents(database, '', from, to)).flatMap((event) =>
     event.kind === 'setting_changed'
       ? {
@@ -48,63 +48,60 @@ test('the last saved value counts, and the log has every change with its author'
   );
   await store.save([change('approvals_required', '2', '3')], 'U0BOB', at(2));
   expect(await store.loadAll()).toEqual({ approvals_required: '3', approval_ttl: '1d' });
-  expect(await logged(at(0), at(10))).toEqual([
+  expect(await loadLog(at(0), at(10))).toEqual([
     { ...change('approvals_required', '1', '2'), by: 'U0ADA', at: at(1) },
     { ...change('approval_ttl', '3d', '1d'), by: 'U0ADA', at: at(1) },
     { ...change('approvals_required', '2', '3'), by: 'U0BOB', at: at(2) },
   ]);
-  expect(await logged(at(1), at(2)), 'from until before').toHaveLength(2);
+  expect(await loadLog(at(1), at(2)), 'includes the start, excludes the end').toHaveLength(2);
 });
 
-test('a log of more than one page is read to its end, each line once', async () => {
+test('a log of several pages is read in full, each line once', async () => {
   const names = Array.from({ length: 501 }, (_, n) => `setting_${n}`);
   await store.save(
     names.map((name) => change(name, '1', '2')),
     'U0ADA',
     at(1),
   );
-  expect((await logged(at(0), at(10))).map(({ name }) => name)).toEqual(names);
+  expect((await loadLog(at(0), at(10))).map(({ name }) => name)).toEqual(names);
 });
 
-test('all changes of one save are stored, or none', async () => {
+test('either all changes of a save are stored, or none', async () => {
   const tooLate = new Date(8.64e15 + 1);
   await expect(store.save([change('reminder_days', '30', '60')], 'U0ADA', tooLate)).rejects.toMatchObject({
     name: 'StoreError',
   });
-  const unsayable = change('reminder_cron', '', 'a\u0000b');
+  const unstorable = change('reminder_cron', '', 'a\u0000b');
   await expect(
-    store.save([change('reminder_days', '30', '60'), unsayable], 'U0ADA', at(1)),
+    store.save([change('reminder_days', '30', '60'), unstorable], 'U0ADA', at(1)),
   ).rejects.toMatchObject({ name: 'StoreError' });
   expect(await store.loadAll()).toEqual({});
-  expect(await logged(at(0), at(10))).toEqual([]);
+  expect(await loadLog(at(0), at(10))).toEqual([]);
 });
 
-test('twenty concurrent saves leave one value, and twenty lines in the log', async () => {
+test('20 concurrent saves leave one value, and 20 lines in the log', async () => {
   await Promise.all(
     Array.from({ length: 20 }, (_, n) =>
       store.save([change('approval_ttl', '3d', `${n + 1}h`)], `U${n}`, at(n)),
     ),
   );
   const { approval_ttl: kept } = await store.loadAll();
-  const lines = await logged(at(0), at(100));
+  const lines = await loadLog(at(0), at(100));
   expect(lines).toHaveLength(20);
   expect(lines.map(({ after }) => after)).toContain(kept);
 });
 
-test('another admin’s confirmation is saved with both people in the log, if the setting is unchanged', async () => {
+test('a confirmed proposal is saved with both people in the log, if the setting is unchanged', async () => {
   const start = { approvals_required: '2', approval_tasks: 'renew' };
   const formatSavedSettings = (saved: Readonly<Record<string, unknown>>) => ({
     ...start,
     ...z.record(z.string(), z.string()).parse(saved),
   });
   const proposals = createProposalStore(database, { teamId: 'T1', formatSavedSettings, canSign: false });
-  const proposed = (payload: readonly SettingChange[]) =>
+  const propose = (payload: readonly SettingChange[]) =>
     proposals.propose({ kind: 'settings', payload, proposer: 'U0ADA', proposedAt: at(1) });
-  const fewer = await proposed([change('approvals_required', '2', '1')]);
-  const both = await proposed([
-    change('approvals_required', '2', '1'),
-    change('approval_tasks', 'renew', ''),
-  ]);
+  const fewer = await propose([change('approvals_required', '2', '1')]);
+  const both = await propose([change('approvals_required', '2', '1'), change('approval_tasks', 'renew', '')]);
   expect(await confirmProposal(proposals, fewer.id, 'U0BOB', at(2))).toMatchObject({ kind: 'applied' });
   expect(await store.loadAll()).toEqual({ approvals_required: '1' });
   expect(await confirmProposal(proposals, both.id, 'U0BOB', at(3))).toMatchObject({
@@ -112,7 +109,7 @@ test('another admin’s confirmation is saved with both people in the log, if th
     current: { payload: [change('approval_tasks', 'renew', '')] },
   });
   expect(await store.loadAll()).toEqual({ approvals_required: '1' });
-  expect(await logged(at(0), at(10))).toEqual([
+  expect(await loadLog(at(0), at(10))).toEqual([
     { ...change('approvals_required', '2', '1'), by: 'U0ADA', confirmedBy: 'U0BOB', at: at(2) },
   ]);
 });

@@ -10,8 +10,8 @@ import { createSpendStore } from '../../src/store/spend.ts';
 import { useTestDatabase } from '../support/database.ts';
 
 /*
- * A year of orders against an independent spreadsheet: the sheet below uses no product code, has its own table of
- * prices and counts in cents, line by line.
+ * Compares a year of orders with an independent spreadsheet, which uses no product code, has its own price
+ * table and counts in cents.
  */
 
 let database: Database;
@@ -30,7 +30,7 @@ cafe,renew,1,33.33,2026-03-15,Contract 7
 `;
 
 /** The price of one name in cents, as a person would enter it into a cell; undefined for “price?”. */
-function centsOnTheSheet(zone: string, task: string, years: number, date: string): number | undefined {
+function computeCents(zone: string, task: string, years: number, date: string): number | undefined {
   if (zone === 'rest' && task === 'renew') {
     if (years === 5) return 8199;
     return years * (date >= '2026-05-01' ? 1929 : 1810);
@@ -43,7 +43,7 @@ function centsOnTheSheet(zone: string, task: string, years: number, date: string
 }
 
 /** The sheet: date, name, task, years, person, outcome, context. */
-function sheetOfTheYear(): string[][] {
+function createSheet(): string[][] {
   let seed = 2026;
   const next = (below: number) => {
     seed = (seed * 1103515245 + 12345) % 2147483648;
@@ -67,12 +67,12 @@ function sheetOfTheYear(): string[][] {
 }
 
 /** Adds up a sheet, as a person does with a filter and a sum. */
-function addedUp(sheet: readonly string[][], list: string, keyOf: (row: string[]) => string): string[][] {
+function sumSheet(sheet: readonly string[][], list: string, keyOf: (row: string[]) => string): string[][] {
   const lines = new Map<string, { names: number; open: number; cents: number }>();
   for (const row of sheet) {
     const [date = '', name = '', task = '', years = '', , outcome, context] = row;
     if (outcome !== 'SUCCEEDED' || context === '1') continue;
-    const cents = centsOnTheSheet(name.split('.')[1] ?? '', task, Number(years), date);
+    const cents = computeCents(name.split('.')[1] ?? '', task, Number(years), date);
     const line = lines.get(keyOf(row)) ?? { names: 0, open: 0, cents: 0 };
     line.names += 1;
     if (cents === undefined) line.open += 1;
@@ -89,7 +89,7 @@ function addedUp(sheet: readonly string[][], list: string, keyOf: (row: string[]
 }
 
 test('a year of orders matches the spreadsheet, line by line', async () => {
-  const sheet = sheetOfTheYear();
+  const sheet = createSheet();
   for (const [
     index,
     [date = '', name = '', task = '', years, person = '', state = '', context],
@@ -134,10 +134,10 @@ test('a year of orders matches the spreadsheet, line by line', async () => {
     formatDecimal,
   );
   expect(rows).toEqual([
-    ...addedUp(sheet, 'total', () => ''),
-    ...addedUp(sheet, 'month', ([date = '']) => date.slice(0, 7)),
-    ...addedUp(sheet, 'task', ([, , task = '']) => task),
-    ...addedUp(sheet, 'zone', ([, name = '']) => name.split('.')[1] ?? ''),
-    ...addedUp(sheet, 'person', ([, , , , person = '']) => person),
+    ...sumSheet(sheet, 'total', () => ''),
+    ...sumSheet(sheet, 'month', ([date = '']) => date.slice(0, 7)),
+    ...sumSheet(sheet, 'task', ([, , task = '']) => task),
+    ...sumSheet(sheet, 'zone', ([, name = '']) => name.split('.')[1] ?? ''),
+    ...sumSheet(sheet, 'person', ([, , , , person = '']) => person),
   ]);
 });

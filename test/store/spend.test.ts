@@ -91,7 +91,7 @@ beforeAll(async () => {
   await order('delete', LIVE, [{ name: 'free.rest', state: 'SUCCEEDED' }]);
 });
 
-test('purchases are exactly the names that succeeded on a live system in the period', async () => {
+test('purchases are the names that succeeded on a live system in the period', async () => {
   expect(await store.listPurchases(JULY, AUGUST)).toEqual([
     { name: 'done.rest', task: 'renew', period: 2, requesterId: 'U0ALICE', at: IN_JULY },
     { name: 'settled.rest', task: 'renew', period: 2, requesterId: 'U0ALICE', at: IN_JULY },
@@ -107,7 +107,7 @@ test('purchases are exactly the names that succeeded on a live system in the per
   ]);
 });
 
-test('names with an unknown outcome are counted, on live systems', async () => {
+test('names with an unknown outcome on live systems are counted', async () => {
   expect(await store.countUnknownOutcomes(JULY, AUGUST)).toBe(1);
   expect(await store.countUnknownOutcomes(AUGUST, new Date('2026-09-01'))).toBe(0);
 });
@@ -139,7 +139,7 @@ test('upcoming renewals are counted by month and zone, without names that lapse 
   ]);
 });
 
-test('names are unused if a lookup found no use, and while they still cost money', async () => {
+test('names count as unused if a lookup found no use and they neither lapse nor are deleted', async () => {
   const names = ['empty.rest', 'bare.co.uk', 'lives.rest', 'unseen.rest', 'let-go.rest', 'deleted.rest'];
   await database.prisma.domain.createMany({
     data: names.map((name) => ({

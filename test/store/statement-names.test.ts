@@ -16,21 +16,21 @@ afterAll(async () => {
   await testDatabase?.drop();
 });
 
-test('a text has a unique name from its second use on', () => {
+test('a statement has a unique name from its second use on', () => {
   const nameOf = createStatementNames();
   expect([nameOf('SELECT 1'), nameOf('SELECT 2')]).toEqual(['', '']);
   const names = [nameOf('SELECT 1'), nameOf('SELECT 2'), nameOf('SELECT 1'), nameOf('SELECT 2')];
   expect(names).toEqual(['s0', 's1', 's0', 's1']);
 });
 
-test('texts that never repeat, or are too many, have no name', () => {
+test('statements that never repeat, and those beyond the limit of 400, have no name', () => {
   const nameOf = createStatementNames();
   const twice = (text: string) => [nameOf(text), nameOf(text)][1];
   for (let n = 0; n < 10_000; n += 1) expect(nameOf(`SELECT ${n}`)).toBe('');
   const named = Array.from({ length: 1_000 }, (_, n) => twice(`SELECT $${n}`)).filter((name) => name !== '');
   expect(new Set(named).size).toBe(named.length);
   expect(named).toHaveLength(400);
-  expect(twice('SELECT $7'), 'a text that has one keeps it').toBe('s7');
+  expect(twice('SELECT $7'), 'a named statement keeps its name').toBe('s7');
 });
 
 test('the server plans a repeated statement once, from Prisma and from SQL', async () => {

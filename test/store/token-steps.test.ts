@@ -19,7 +19,7 @@ beforeEach(async () => {
   await database.prisma.tokenStep.deleteMany();
 });
 
-test('one of several concurrent users of a step has it; the others learn which one was used', async () => {
+test('one of 20 concurrent claims of a step succeeds, and the others get the used step', async () => {
   for (const step of [STEP, STEP + 1]) {
     const uses = await Promise.all(Array.from({ length: 20 }, () => steps.claimStep('tina', step)));
     expect(uses.filter((used) => used === undefined)).toHaveLength(1);
@@ -27,14 +27,14 @@ test('one of several concurrent users of a step has it; the others learn which o
   }
 });
 
-test('an earlier step counts as used too; each user has separate steps, however the name is typed', async () => {
+test('an earlier step counts as used too, separately for each user, in any letter case', async () => {
   expect(await steps.claimStep('Tina', STEP)).toBeUndefined();
   expect(await steps.claimStep('tina', STEP - 1)).toBe(STEP);
   expect(await steps.claimStep('TINA', STEP)).toBe(STEP);
   expect(await steps.claimStep('anna', STEP)).toBeUndefined();
 });
 
-test('a step that is given back can be used again, and no other one is given back with it', async () => {
+test('a released step can be used again, and no other step is released with it', async () => {
   await steps.claimStep('tina', STEP);
   await steps.releaseStep('tina', STEP);
   expect(await steps.claimStep('tina', STEP - 1)).toBe(STEP - 1);
@@ -44,7 +44,7 @@ test('a step that is given back can be used again, and no other one is given bac
   expect(await steps.claimStep('tina', STEP + 1)).toBe(STEP + 1);
 });
 
-test('a step from a clock far ahead delays nobody', async () => {
+test('a step from a clock far ahead blocks no later claim', async () => {
   await steps.claimStep('tina', STEP + 10_000);
   expect(await steps.claimStep('tina', STEP)).toBeUndefined();
   expect(await steps.claimStep('tina', STEP)).toBe(STEP);

@@ -14,14 +14,14 @@ import { DOMAINS } from './demo.ts';
 
 /** The latency of Slack's API. */
 const SLACK_MS = 150;
-const ASKED_AT_MOST = 20;
+const MAX_REQUESTS = 20;
 
 const RESPONSE_URL = 'http://127.0.0.1:9/none';
 
 const rows = z.array(z.object({ id: z.string(), name: z.string() }));
 
 /** A person's action, and its trace in the database. */
-interface Deed {
+interface Action {
   readonly delivery: Delivery;
   /** A name, an order's id or a text that the database contains once the action is saved. */
   readonly mark: string;
@@ -62,63 +62,63 @@ export class AcknowledgedSite {
     count: number,
     killAfter: number,
   ): Promise<{ readonly acknowledged: number; readonly late: number; readonly lost: readonly string[] }> {
-    const deeds = await this.#prepare(kind, count);
+    const actions = await this.#prepare(kind, count);
     const { faults, signingSecret } = this.site.s.workspace;
     faults.set({ method: '*', kind: 'slow', delayMs: SLACK_MS });
     const { child, url } = this.site.bot;
-    const acknowledged = new Set<Deed>();
+    const acknowledged = new Set<Action>();
     let late = 0;
     await Promise.all(
-      deeds.map((deed) => {
+      actions.map((action) => {
         const startedAt = performance.now();
-        return deliver(Number(new URL(url).port), signingSecret, deed.delivery, () => {
+        return deliver(Number(new URL(url).port), signingSecret, action.delivery, () => {
           // On a busy machine an acknowledgement can come after the deadline, which promises nothing.
           if (performance.now() - startedAt >= ACKNOWLEDGE_WITHIN_MS) late += 1;
-          else acknowledged.add(deed);
+          else acknowledged.add(action);
           if (acknowledged.size + late === killAfter) process.kill(child.pid, 'SIGKILL');
         });
       }),
     );
     await child.kill('SIGKILL');
     faults.clear();
-    const kept = await this.#kept(kind, deeds);
+    const saved = await this.#listSaved(kind, actions);
     await this.site.restart();
-    const lost = [...acknowledged].filter(({ mark }) => !kept.has(mark)).map(({ mark }) => mark);
+    const lost = [...acknowledged].filter(({ mark }) => !saved.has(mark)).map(({ mark }) => mark);
     return { acknowledged: acknowledged.size, late, lost };
   }
 
-  #name(): string {
+  #addName(): string {
     this.#names += 1;
     const name = `acknowledged-${this.#names}.rest`;
     this.site.s.service.state.addDomain({ name, context: 4 });
     return name;
   }
 
-  async #prepare(kind: Kind, count: number): Promise<readonly Deed[]> {
-    const names = () => Array.from({ length: count }, () => this.#name());
+  async #prepare(kind: Kind, count: number): Promise<readonly Action[]> {
+    const names = () => Array.from({ length: count }, () => this.#addName());
     switch (kind) {
       case 'command':
-        return names().map((name) => ({ delivery: asked(`renew ${name} 1`), mark: name }));
+        return names().map((name) => ({ delivery: newCommand(`renew ${name} 1`), mark: name }));
       case 'watch':
-        return names().map((name) => ({ delivery: asked(`watch ${name}`, 'U0BOB'), mark: name }));
+        return names().map((name) => ({ delivery: newCommand(`watch ${name}`, 'U0BOB'), mark: name }));
       case 'approve':
-        return (await this.#orders('renew', names())).map(({ id }, n) => ({
-          delivery: pressed('order_approve', id, n % 2 === 0 ? 'U0BOB' : 'U0CAROL'),
+        return (await this.#requestOrders('renew', names())).map(({ id }, n) => ({
+          delivery: newClick('order_approve', id, n % 2 === 0 ? 'U0BOB' : 'U0CAROL'),
           mark: id,
         }));
       case 'cancel':
-        return (await this.#orders('renew', names())).map(({ id }) => ({
-          delivery: pressed('order_cancel', id, 'U0ALICE'),
+        return (await this.#requestOrders('renew', names())).map(({ id }) => ({
+          delivery: newClick('order_cancel', id, 'U0ALICE'),
           mark: id,
         }));
       case 'deny':
-        return (await this.#orders('renew', names())).map(({ id }) => ({
-          delivery: submitted('deny', 'U0BOB', { channelId: DOMAINS, subject: id }, { reason: 'no' }),
+        return (await this.#requestOrders('renew', names())).map(({ id }) => ({
+          delivery: newForm('deny', 'U0BOB', { channelId: DOMAINS, subject: id }, { reason: 'no' }),
           mark: id,
         }));
       case 'confirm':
-        return (await this.#orders('delete', names())).map(({ id, name }) => ({
-          delivery: submitted('confirm', 'U0ALICE', { channelId: DOMAINS, subject: id }, { name }),
+        return (await this.#requestOrders('delete', names())).map(({ id, name }) => ({
+          delivery: newForm('confirm', 'U0ALICE', { channelId: DOMAINS, subject: id }, { name }),
           mark: id,
         }));
       case 'settings': {
@@ -126,17 +126,17 @@ export class AcknowledgedSite {
         this.#names += 1;
         const ttl = `${48 + this.#names}h`;
         return [
-          { delivery: submitted('settings', 'U0ADA', { channelId: DOMAINS }, settings(ttl)), mark: ttl },
+          { delivery: newForm('settings', 'U0ADA', { channelId: DOMAINS }, newSettings(ttl)), mark: ttl },
         ];
       }
     }
   }
 
   /** Alice's orders for these names, not decided yet. */
-  async #orders(task: 'renew' | 'delete', names: readonly string[]): Promise<z.output<typeof rows>> {
-    const { url } = this.site.bot;
+  async #requestOrders(task: 'renew' | 'delete', names: readonly string[]): Promise<z.output<typeof rows>> {
+    const port = Number(new URL(this.site.bot.url).port);
     const { signingSecret } = this.site.s.workspace;
-    const found = async () => {
+    const loadOrders = async () => {
       const { rows: read } = await this.#db.query(
         `SELECT o.id, i.name FROM orders o JOIN order_items i ON i.order_id = o.id
          WHERE i.name = ANY($1) AND o.state IN ('DRAFT', 'PENDING')`,
@@ -144,42 +144,42 @@ export class AcknowledgedSite {
       );
       return rows.parse(read);
     };
-    for (let tries = 1; tries <= ASKED_AT_MOST; tries += 1) {
-      const there = new Set((await found()).map(({ name }) => name));
+    for (let tries = 1; tries <= MAX_REQUESTS; tries += 1) {
+      const existing = new Set((await loadOrders()).map(({ name }) => name));
       // On a busy machine the bot may say that it took too long. Then the person tries again.
-      for (const name of names.filter((each) => !there.has(each)))
-        await deliver(Number(new URL(url).port), signingSecret, asked(`${task} ${name}`), () => undefined);
-      const all = await found();
+      for (const name of names.filter((each) => !existing.has(each)))
+        await deliver(port, signingSecret, newCommand(`${task} ${name}`), () => undefined);
+      const all = await loadOrders();
       if (all.length === names.length) return all;
     }
-    throw new Error(`requesting orders, ${ASKED_AT_MOST} times`);
+    throw new Error(`orders are missing after ${MAX_REQUESTS} requests`);
   }
 
   /** The marks of saved actions. */
-  async #kept(kind: Kind, deeds: readonly Deed[]): Promise<ReadonlySet<string>> {
-    const { rows: found } = await this.#db.query<{ mark: string }>(KEPT[kind], [
-      deeds.map(({ mark }) => mark),
+  async #listSaved(kind: Kind, actions: readonly Action[]): Promise<ReadonlySet<string>> {
+    const { rows: found } = await this.#db.query<{ mark: string }>(SAVED[kind], [
+      actions.map(({ mark }) => mark),
     ]);
     return new Set(found.map(({ mark }) => mark));
   }
 }
 
-const DECIDED = "SELECT id AS mark FROM orders WHERE id = ANY($1) AND state <> 'PENDING'";
-const KEPT: Readonly<Record<Kind, string>> = {
+const SAVED_DECISIONS = "SELECT id AS mark FROM orders WHERE id = ANY($1) AND state <> 'PENDING'";
+const SAVED: Readonly<Record<Kind, string>> = {
   command: 'SELECT name AS mark FROM order_items WHERE name = ANY($1)',
   watch: 'SELECT name AS mark FROM domains WHERE name = ANY($1)',
-  approve: DECIDED,
-  cancel: DECIDED,
-  deny: DECIDED,
+  approve: SAVED_DECISIONS,
+  cancel: SAVED_DECISIONS,
+  deny: SAVED_DECISIONS,
   confirm: "SELECT id AS mark FROM orders WHERE id = ANY($1) AND state <> 'DRAFT'",
   settings: "SELECT value #>> '{}' AS mark FROM settings WHERE value #>> '{}' = ANY($1)",
 };
 
-function asked(text: string, userId = 'U0ALICE'): Delivery {
+function newCommand(text: string, userId = 'U0ALICE'): Delivery {
   return buildCommand(text, userId, RESPONSE_URL, DOMAINS);
 }
 
-function pressed(actionId: string, orderId: string, userId: string): Delivery {
+function newClick(actionId: string, orderId: string, userId: string): Delivery {
   return buildClick(
     actionId,
     { id: orderId, channelId: DOMAINS, ts: '1700000000.000100' },
@@ -189,7 +189,7 @@ function pressed(actionId: string, orderId: string, userId: string): Delivery {
 }
 
 /** A submitted form with text fields, as Slack sends it. */
-function submitted(
+function newForm(
   callbackId: string,
   userId: string,
   origin: { readonly channelId: string; readonly subject?: string },
@@ -199,7 +199,7 @@ function submitted(
   return buildSubmission(callbackId, Object.fromEntries(inputs), origin, userId);
 }
 
-function settings(ttl: string): Readonly<Record<string, string>> {
+function newSettings(ttl: string): Readonly<Record<string, string>> {
   return {
     approvers: 'U0BOB,S0APPROVERS',
     approvals_required: '1',

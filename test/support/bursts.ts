@@ -9,10 +9,10 @@ import { type RunningBot, type Surroundings, startSurroundings } from './harness
 import { BEHIND } from './notifier.ts';
 import { ask } from './orders.ts';
 
-/** A bot without the rate limits that a burst would reach. */
+/** A bot without rate limits for people. */
 const UNLIMITED = new URL('./children/crashing-bot.ts', import.meta.url);
 const QUIET_WITHIN_MS = 120_000;
-/** Longer than any rate limit of Slack in these tests. */
+/** Longer than Slack's rate limits in these tests. */
 const ANSWERED_WITHIN_MS = 40_000;
 /** Messages that don't refuse a click: it is still running, or was applied. */
 const NO_REASON = /takes longer than usual|^Approved: |^Your approval counts/;
@@ -21,7 +21,7 @@ const CONNECTIONS = 250;
 
 const waitingRows = z.array(z.object({ id: z.string(), channelId: z.string(), ts: z.string() }));
 const approvalRows = z.array(z.object({ order_id: z.string(), user_id: z.string() }));
-const said = z.object({ text: z.string() });
+const answerBody = z.object({ text: z.string() });
 
 /** An order that is waiting for its clicks. */
 export type WaitingOrder = z.output<typeof waitingRows>[number];
@@ -50,7 +50,7 @@ export interface BurstOptions {
 }
 
 /** Copies of an order for other names, with card and everything else that is stored. */
-const LIKE_IT = `
+const COPY_ORDER = `
   WITH fresh AS (
     SELECT name, substr(md5(random()::text || name), 1, 12) AS id FROM unnest($2::text[]) AS names (name)
   ), kept AS (
@@ -84,8 +84,8 @@ export class Bursts {
   readonly #recorder: Awaited<ReturnType<typeof serve>>;
   readonly #answers: Map<string, string[]>;
   #names = 0;
-  /** The order that is copied. */
-  #like: string | undefined;
+  /** The id of the order that is copied. */
+  #source: string | undefined;
 
   private constructor(
     s: Surroundings,
@@ -108,7 +108,7 @@ export class Bursts {
     const running = await Promise.all(Array.from({ length: bots }, () => s.start(entry, more)));
     const answers = new Map<string, string[]>();
     const recorder = await serve(({ target, body }: HttpRequest) => {
-      const { text } = said.parse(JSON.parse(Buffer.from(body, 'latin1').toString()));
+      const { text } = answerBody.parse(JSON.parse(Buffer.from(body, 'latin1').toString()));
       answers.set(target, [...(answers.get(target) ?? []), text]);
       return '{"ok":true}';
     });
@@ -129,19 +129,19 @@ export class Bursts {
    * @returns this number of orders without clicks
    */
   async waiting(count: number): Promise<readonly WaitingOrder[]> {
-    this.#like ??= await this.#asked();
+    this.#source ??= await this.#requestSource();
     const names = Array.from({ length: count }, (_, n) => `burst-${this.#names + n}.rest`);
     this.#names += count;
     for (const name of names) this.s.service.state.addDomain({ name, context: 4 });
-    const { rows } = await this.#db.query(LIKE_IT, [this.#like, names, this.#statement(this.#like)]);
+    const { rows } = await this.#db.query(COPY_ORDER, [this.#source, names, this.#statementOf(this.#source)]);
     return waitingRows.parse(rows);
   }
 
   /** The copied order's statement in canonical form. */
-  #statement(like: string): string {
+  #statementOf(orderId: string): string {
     const statement: Statement = {
       version: 1,
-      order: like,
+      order: orderId,
       task: 'renew',
       service: this.s.service.jsonUrl,
       account: { method: 'password', login: 'alice', context: 4, team: false },
@@ -149,7 +149,7 @@ export class Bursts {
         {
           n: 1,
           name: 'burst.rest',
-          ctid: like,
+          ctid: orderId,
           request: {
             interface: 'json',
             method: 'POST',
@@ -162,7 +162,7 @@ export class Bursts {
     return formatCanonicalJson(statement);
   }
 
-  async #asked(): Promise<string> {
+  async #requestSource(): Promise<string> {
     const { workspace, service } = this.s;
     service.state.addDomain({ name: 'burst.rest', context: 4 });
     const order = await ask(workspace, workspace.as('U0ALICE'), '/domain renew burst.rest 2');
@@ -177,10 +177,10 @@ export class Bursts {
       ports.map((port, bot) => {
         const part = deliveries.filter((_, n) => n % ports.length === bot);
         const queue = part.values();
-        const one = async () => {
+        const deliverInTurn = async () => {
           for (const delivery of queue) await this.#redeliver(port, delivery);
         };
-        return Promise.all(Array.from({ length: Math.min(CONNECTIONS, part.length) }, one));
+        return Promise.all(Array.from({ length: Math.min(CONNECTIONS, part.length) }, deliverInTurn));
       }),
     );
   }
@@ -201,7 +201,7 @@ export class Bursts {
   /** Sends all clicks at once; each must be answered with 200. Waits until each has a result. */
   async click(clicks: readonly Click[], withinMs = ANSWERED_WITHIN_MS): Promise<BurstOutcome> {
     const people = [...new Set(clicks.map(({ userId }) => userId))];
-    const before = new Map(people.map((userId) => [userId, this.#directly(userId).length]));
+    const before = new Map(people.map((userId) => [userId, this.#listMessages(userId).length]));
     const path = ({ order, userId }: Click) => `/clicked/${order.id}/${userId}`;
     const deliveries = clicks.map((click) =>
       buildClick(
@@ -212,30 +212,30 @@ export class Bursts {
       ),
     );
     await this.#spread(deliveries);
-    const look = async (): Promise<BurstOutcome> => {
+    const readOutcome = async (): Promise<BurstOutcome> => {
       const approvals = await this.#approvals(clicks);
       const left = clicks.filter(({ order, userId }) => !approvals.has(`${order.id} ${userId}`));
       const told = new Map<string, number>();
-      const note = (text: string) => told.set(text, (told.get(text) ?? 0) + 1);
+      const count = (text: string) => told.set(text, (told.get(text) ?? 0) + 1);
       const silent: string[] = [];
       // Answers in the channel don't name their order, so their number is compared with that of clicks without a
       // response URL.
       const answers = new Map(
-        people.map((userId) => [userId, this.#directly(userId).slice(before.get(userId))]),
+        people.map((userId) => [userId, this.#listMessages(userId).slice(before.get(userId))]),
       );
       for (const click of left) {
         const [text] = (this.#answers.get(path(click)) ?? []).filter((each) => !NO_REASON.test(each));
         const answer = text ?? answers.get(click.userId)?.shift();
         if (answer === undefined) silent.push(`${click.order.id} by ${click.userId}`);
-        else note(answer.replace(/Reference .*/, 'Reference').replace(/\d+ seconds?/, 'N seconds'));
+        else count(answer.replace(/Reference .*/, 'Reference').replace(/\d+ seconds?/, 'N seconds'));
       }
       return { approved: clicks.length - left.length, told, silent };
     };
-    let outcome = await look();
+    let outcome = await readOutcome();
     await until(
-      'every click has come to something',
+      'every click has a result',
       async () => {
-        outcome = await look();
+        outcome = await readOutcome();
         return outcome.silent.length === 0;
       },
       withinMs,
@@ -253,7 +253,7 @@ export class Bursts {
   }
 
   /** A person's messages from the bot: ephemerals and direct messages. */
-  #directly(userId: string): string[] {
+  #listMessages(userId: string): string[] {
     const { workspace } = this.s;
     return [...workspace.as(userId).ephemerals(), ...workspace.messages(`D${userId.slice(1)}`)]
       .map(({ text }) => text)
@@ -263,7 +263,7 @@ export class Bursts {
   /** Waits until nothing is being carried out, and Slack shows it. */
   async quiet(): Promise<void> {
     await until(
-      'nothing is under way',
+      'no order is in progress',
       async () => {
         const { rows } = await this.#db.query(
           `SELECT 1 FROM orders WHERE state IN ('APPROVED', 'EXECUTING') UNION ALL ${BEHIND} LIMIT 1`,

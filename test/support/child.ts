@@ -64,17 +64,17 @@ export function startChild(entry: URL, options: ChildOptions = {}): Child {
     output: () => text,
     line: (pattern) =>
       new Promise((resolve, reject) => {
-        const look = () => {
+        const checkOutput = () => {
           const whole = text.slice(0, text.lastIndexOf('\n') + 1).split('\n');
           const found = whole.map((line) => pattern.exec(line)).find((match) => match !== null);
           if (!found) return;
-          onOutput.delete(look);
+          onOutput.delete(checkOutput);
           resolve(found);
         };
-        onOutput.add(look);
-        look();
+        onOutput.add(checkOutput);
+        checkOutput();
         void ended.then((how) => {
-          if (onOutput.delete(look)) {
+          if (onOutput.delete(checkOutput)) {
             reject(new Error(`ended with ${how} before it printed ${pattern}; it printed:\n${text}`));
           }
         });

@@ -10,11 +10,11 @@ type Known = {
     : Partial<SendingContext[Key]>;
 };
 
-/** A context with the members that a test uses; another one throws when it is read. */
+/** A context with the members that a test uses; reading another one throws. */
 export function contextWith<Given extends Known>(
   given: Given,
 ): SendingContext & Omit<Given, keyof SendingContext> {
-  return throwing(given, 'orders') as SendingContext & Omit<Given, keyof SendingContext>;
+  return throwOnUnknown(given, 'orders') as SendingContext & Omit<Given, keyof SendingContext>;
 }
 
 /** The parts of a member that a test uses. */
@@ -24,19 +24,19 @@ type Part<Member> = Member extends (...args: never) => unknown
     ? { readonly [Key in keyof Member]?: Part<Member[Key]> }
     : Member;
 
-/** A context of Slack with the members that a test uses; another one throws when it is read. */
+/** A Slack context with the members that a test uses; reading another one throws. */
 export function slackContextWith({
   orders = {},
   ...given
 }: Omit<Part<SlackContext>, 'orders'> & { readonly orders?: Known }): SlackContext {
-  return throwing({ ...given, orders: contextWith(orders) }, 'slack') as SlackContext;
+  return throwOnUnknown({ ...given, orders: contextWith(orders) }, 'slack') as SlackContext;
 }
 
-function throwing<Given extends object>(given: Given, context: string): Given {
+function throwOnUnknown<Given extends object>(given: Given, context: string): Given {
   return new Proxy(given, {
     get(target, name) {
       if (name in target) return Reflect.get(target, name);
-      throw new Error(`this test has no ${String(name)} in its context of ${context}`);
+      throw new Error(`the ${context} context of this test has no ${String(name)}`);
     },
   });
 }

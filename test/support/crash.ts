@@ -26,27 +26,27 @@ export const CRASH_POINTS = [
 ] as const satisfies readonly (CrashPoint | 'request written')[];
 
 /** The points between the commit of `sentAt` and the saved response: afterwards the outcome is unknown. */
-const UNKNOWN_AFTER: readonly string[] = ['sentAt committed', 'request written', 'answer read'];
+const UNKNOWN_OUTCOME_POINTS: readonly string[] = ['sentAt committed', 'request written', 'answer read'];
 
 /** The points at which the outcome of one name is saved while other names of the order may be running. */
-const AMONG_OTHERS: readonly string[] = ['outcome committed', 'reply posted, not recorded'];
+const WITH_OTHERS_RUNNING: readonly string[] = ['outcome committed', 'reply posted, not recorded'];
 
 const CRASHING = new URL('./children/crashing-bot.ts', import.meta.url);
 /** Within this time after the crash an order is final or UNKNOWN, and Slack shows it. */
 const SETTLED_WITHIN_MS = 60_000;
 
 /** How long people wait before they try again. */
-const TRIES_AGAIN_MS = 2_000;
+const RETRY_AFTER_MS = 2_000;
 
 /** The longest life of a randomly killed bot, counted from when it is ready. */
-const LONGEST_LIFE_MS = 700;
+const MAX_LIFE_MS = 700;
 /** The approximate start time of a bot. */
 const START_MS = 900;
 /** The most orders requested in one life. */
-const MOST_ORDERS = 3;
-const SLOWEST_ANSWER_MS = 300;
+const MAX_ORDERS = 3;
+const MAX_LATENCY_MS = 300;
 const SHARE_OF_BULK = 0.2;
-const SHARE_OF_STILLBORN = 0.15;
+const SHARE_KILLED_AT_START = 0.15;
 
 const keptOrders = z.array(
   z.object({
@@ -71,7 +71,7 @@ export class CrashSite {
   /** Cards unknown to the bot. */
   readonly strays = new Set<string>();
   /** How often each was requested. */
-  readonly #asked = new Map<Names, number>();
+  readonly #requestCounts = new Map<Names, number>();
   #bot: RunningBot | undefined;
 
   private constructor(s: Surroundings, db: pg.Pool, settings: Readonly<Record<string, string>>) {
@@ -154,7 +154,7 @@ export class CrashSite {
    * @returns whether Slack says that the bot acknowledged it
    */
   async ask(names: Names): Promise<boolean> {
-    this.#asked.set(names, (this.#asked.get(names) ?? 0) + 1);
+    this.#requestCounts.set(names, (this.#requestCounts.get(names) ?? 0) + 1);
     return (await this.alice.command(DOMAINS, `/domain renew ${names.replaceAll(',', ' ')}`)).acked;
   }
 
@@ -200,8 +200,8 @@ export class CrashSite {
       [names.split(',', 1)[0]],
     );
     const orders = keptOrders.parse(rows);
-    expect(orders.length, `orders for ${names}, one for each time it was asked at most`).toBeLessThanOrEqual(
-      this.#asked.get(names) ?? 0,
+    expect(orders.length, `orders for ${names}, at most one per request`).toBeLessThanOrEqual(
+      this.#requestCounts.get(names) ?? 0,
     );
     return orders[0];
   }
@@ -223,30 +223,30 @@ export class CrashSite {
   ): Promise<KeptOrder> {
     let committed = false;
     let order: KeptOrder | undefined;
-    let tried = 0;
+    let triedAt = 0;
     await until(
-      `${context}: the order for ${names} has ended, and its card and its thread say so`,
+      `${context}: the order for ${names} is closed or unknown, and its card and thread show it`,
       async () => {
         order = await this.kept(names);
-        const hasWaited = Date.now() - tried > TRIES_AGAIN_MS;
+        const canRetry = Date.now() - triedAt > RETRY_AFTER_MS;
         if (order === undefined) {
           expect(committed, `${context}: the order for ${names} is lost`).toBe(false);
-          if (!hasWaited) return false;
-          tried = Date.now();
+          if (!canRetry) return false;
+          triedAt = Date.now();
           await this.ask(names);
           return false;
         }
         committed = true;
         const card = this.approvable(names);
-        if (order.state === 'PENDING' && card !== undefined && hasWaited) {
-          tried = Date.now();
+        if (order.state === 'PENDING' && card !== undefined && canRetry) {
+          triedAt = Date.now();
           await this.press(card, clicks);
         }
         if (!isFinal(order.state) && order.state !== 'UNKNOWN') return false;
         if (this.#isShown(names, order)) return true;
-        const stray = hasWaited ? await this.#strayCard(names, order) : undefined;
+        const stray = canRetry ? await this.#strayCard(names, order) : undefined;
         if (stray !== undefined) {
-          tried = Date.now();
+          triedAt = Date.now();
           this.strays.add(stray.ts);
           await this.press(stray, 1);
         }
@@ -258,11 +258,11 @@ export class CrashSite {
         (message) => `${orderOf(message)?.state}: ${textOf(message).slice(0, 80)}`,
       );
       throw new Error(
-        `${String(cause)}\nkept: ${JSON.stringify(order)}\nshown: ${shown.join('\n')}\nthe bot: ${this.bot.child.output().slice(-2_000)}`,
+        `${String(cause)}\nsaved: ${JSON.stringify(order)}\nshown: ${shown.join('\n')}\nthe bot: ${this.bot.child.output().slice(-2_000)}`,
         { cause },
       );
     });
-    if (order === undefined) throw new Error(`there is no order for ${names}`);
+    if (order === undefined) throw new Error(`no order for ${names}`);
     this.audit(order, context);
     return order;
   }
@@ -275,7 +275,7 @@ export class CrashSite {
     );
   }
 
-  /** A card that a killed bot had posted without recording it: the first click makes it known. */
+  /** A card that a killed bot had posted without recording it: the first click records it. */
   async #strayCard(names: Names, order: KeptOrder): Promise<Message | undefined> {
     const { rows } = await this.#db.query<{ ts: string }>(
       "SELECT ts FROM notifications WHERE subject_kind = 'order' AND subject_id = $1 AND ts IS NOT NULL",
@@ -289,15 +289,15 @@ export class CrashSite {
 
   /** Whether every card, and a reply in one's thread, show the order's state. */
   #isShown(names: Names, order: KeptOrder): boolean {
-    const says = (message: Message) => orderOf(message)?.state === order.state;
+    const showsState = (message: Message) => orderOf(message)?.state === order.state;
     const cards = this.#cardsOf(names, order);
     const replies = this.#messagesOf(names).filter(
       (message) => orderOf(message)?.id === order.id && !cards.includes(message),
     );
-    return cards.length > 0 && cards.every(says) && replies.some(says);
+    return cards.length > 0 && cards.every(showsState) && replies.some(showsState);
   }
 
-  /** Checks the promise about money: no request was sent twice, and the order has the exact outcome. */
+  /** Checks that no request was sent twice, and that the order's outcome matches the charges. */
   audit(order: KeptOrder, context: string): void {
     const { requests, state } = this.s.service;
     for (const item of order.items) {
@@ -306,9 +306,9 @@ export class CrashSite {
       expect(sent.length, `${context}: requests with the ctid ${item.ctid}`).toBeLessThan(2);
       expect(charged.length, `${context}: charges for ${item.name}`).toBeLessThan(2);
       if (item.state === 'SUCCEEDED')
-        expect(charged, `${context}: ${item.name} is said to be done`).toHaveLength(1);
+        expect(charged, `${context}: ${item.name} is marked as done`).toHaveLength(1);
       if (item.state === 'FAILED')
-        expect(charged, `${context}: ${item.name} is said to have failed`).toHaveLength(0);
+        expect(charged, `${context}: ${item.name} is marked as failed`).toHaveLength(0);
     }
   }
 
@@ -324,9 +324,9 @@ export class CrashSite {
     await people;
     await this.restart();
     const order = await this.settles(names, point);
-    const isSure = !AMONG_OTHERS.includes(point) || count === 1;
-    const ends = UNKNOWN_AFTER.includes(point) ? ['UNKNOWN'] : ['SUCCEEDED'];
-    expect(isSure ? ends : [...ends, 'UNKNOWN'], `the order whose process died at: ${point}`).toContain(
+    const isCertain = !WITH_OTHERS_RUNNING.includes(point) || count === 1;
+    const states = UNKNOWN_OUTCOME_POINTS.includes(point) ? ['UNKNOWN'] : ['SUCCEEDED'];
+    expect(isCertain ? states : [...states, 'UNKNOWN'], `the order after a crash at: ${point}`).toContain(
       order.state,
     );
     return order;
@@ -338,45 +338,45 @@ export class CrashSite {
    * @returns the orders
    */
   async killed(kills: number, random: () => number, label: string): Promise<readonly KeptOrder[]> {
-    const asked: Names[] = [];
+    const requested: Names[] = [];
     let committed: ReadonlySet<string> = new Set();
     for (let kill = 1; kill <= kills; kill += 1) {
       let isOver = false;
-      const fresh = Array.from({ length: Math.ceil(random() * MOST_ORDERS) }, (_, n) =>
+      const added = Array.from({ length: Math.ceil(random() * MAX_ORDERS) }, (_, n) =>
         this.names(
           `${label.replaceAll(/\W+/g, '-').toLowerCase()}-${kill}-${n}`,
           random() < SHARE_OF_BULK ? 3 : 1,
         ),
       );
-      for (const name of fresh.flatMap((names) => names.split(','))) {
-        const delayMs = Math.floor(random() * SLOWEST_ANSWER_MS);
+      for (const name of added.flatMap((names) => names.split(','))) {
+        const delayMs = Math.floor(random() * MAX_LATENCY_MS);
         this.s.service.faults.set({ kind: 'slow', delayMs, times: 1, match: { name } });
       }
       const people = Promise.all([
-        ...fresh.map((names) => this.renewal(names, () => isOver)),
-        // Unapproved orders of an earlier life.
-        ...asked.map(async (names) => {
+        ...added.map((names) => this.renewal(names, () => isOver)),
+        // Unapproved orders from before the last kill.
+        ...requested.map(async (names) => {
           const card = this.approvable(names);
           if (card !== undefined) await this.bob.click(card, 'order_approve');
         }),
       ]);
-      asked.push(...fresh);
-      await sleep(random() * LONGEST_LIFE_MS);
+      requested.push(...added);
+      await sleep(random() * MAX_LIFE_MS);
       await this.bot.child.kill('SIGKILL');
       isOver = true;
       await people;
       const now = await this.#ids();
       const lost = [...committed].filter((id) => !now.has(id));
-      expect(lost, `${label}: orders that are lost after kill ${kill}`).toEqual([]);
+      expect(lost, `${label}: orders lost after kill ${kill}`).toEqual([]);
       committed = now;
-      for (; kill < kills && random() < SHARE_OF_STILLBORN; kill += 1) {
+      for (; kill < kills && random() < SHARE_KILLED_AT_START; kill += 1) {
         const child = await this.s.launch(CRASHING, this.#botSettings);
         await sleep(random() * START_MS);
         await child.kill('SIGKILL');
       }
       await this.restart();
     }
-    const settled = await Promise.all(asked.map((names) => this.settles(names, label)));
+    const settled = await Promise.all(requested.map((names) => this.settles(names, label)));
     this.s.service.faults.clear();
     return settled;
   }

@@ -2,7 +2,7 @@ import { connect, createServer, type Socket } from 'node:net';
 
 /** A TCP proxy to the database whose connections can be cut, or hang. */
 export class DatabaseProxy {
-  readonly #server = createServer((client) => this.#join(client));
+  readonly #server = createServer((client) => this.#forward(client));
   readonly #sockets = new Set<Socket>();
   #target = 0;
   #state: 'good' | 'cut' | 'dead' = 'good';
@@ -45,7 +45,7 @@ export class DatabaseProxy {
     this.#server.close();
   }
 
-  #join(client: Socket): void {
+  #forward(client: Socket): void {
     if (this.#state === 'cut') {
       client.destroy();
       return;

@@ -30,13 +30,13 @@ export async function createTestDatabase(template: 'migrated' | 'empty' = 'migra
 }
 
 /** A migrated database for all tests of a file. */
-export function useTestDatabase(opened: (database: Database) => void): void {
+export function useTestDatabase(onOpen: (database: Database) => void): void {
   let testDatabase: TestDatabase;
   let database: Database;
   beforeAll(async () => {
     testDatabase = await createTestDatabase();
     database = openDatabase({ url: testDatabase.url });
-    opened(database);
+    onOpen(database);
   });
   afterAll(async () => {
     await database.close();

@@ -105,7 +105,7 @@ export class TestDemo {
   }
 
   get #parts() {
-    if (this.#running === undefined) throw new Error('the demo does not run yet');
+    if (this.#running === undefined) throw new Error('the demo is not running');
     return this.#running;
   }
 
@@ -152,15 +152,15 @@ export class TestDemo {
     return this.workspace.as('U0ADA');
   }
 
-  /** Moves the clock until something has happened, so that the bot's pauses between messages pass at once. */
-  async hurry<Result>(happening: Promise<Result>): Promise<Result> {
+  /** Moves the clock until the promise settles, which skips the bot's pauses between messages. */
+  async hurry<Result>(promise: Promise<Result>): Promise<Result> {
     let isPending = true;
     const end = () => {
       isPending = false;
     };
-    happening.then(end, end);
+    promise.then(end, end);
     while (isPending) await this.demo.moveTime(PAUSE_MS);
-    return happening;
+    return promise;
   }
 
   /** Everything the bot logged. */
@@ -194,9 +194,8 @@ export function useTestDemo(options?: TestDemoOptions): TestDemo {
   beforeEach(({ onTestFailed }) => {
     const before = t.logged().length;
     onTestFailed(() => {
-      const warnings = warningsIn(t.logged().slice(before));
-      // Reported in addition to the failure.
-      if (warnings.length > 0) throw new Error(`The bot warned of:\n${warnings.join('\n')}`);
+      const warnings = listWarnings(t.logged().slice(before));
+      if (warnings.length > 0) throw new Error(`Warnings of the bot:\n${warnings.join('\n')}`);
     });
   });
   afterAll(() => t.stop());
@@ -205,7 +204,7 @@ export function useTestDemo(options?: TestDemoOptions): TestDemo {
 
 const MAX_WARNINGS = 20;
 
-function warningsIn(logged: string): string[] {
+function listWarnings(logged: string): string[] {
   return logged
     .split('\n')
     .filter((line) => /"level":[456]0/.test(line))
@@ -263,15 +262,14 @@ export async function link(
   tries = 3,
 ): Promise<void> {
   const view = await openLinkForm(workspace, person);
-  const told = person.ephemerals().length;
+  const ephemeralCount = person.ephemerals().length;
   const result = await person.submit(view, { user, context: String(context), password });
   // If the check takes longer than Slack waits, the outcome is shown in the form.
   const linked = () =>
     result.outcome === 'updated'
       ? person.openedViews().find(({ id, ...shown }) => id === view.id && /Linked:/.test(textOf(shown)))
-      : person.ephemerals()[told];
-  // On a machine that is busy starting, the first response may take longer than Slack waits: people submit the form
-  // again.
+      : person.ephemerals()[ephemeralCount];
+  // While the machine is busy, the first response may be too late for Slack: people submit the form again.
   if (result.outcome === 'failed' && result.error === 'operation_timeout' && tries > 1) {
     person.close(view);
     return link(workspace, person, { user, context, password }, tries - 1);
@@ -282,16 +280,16 @@ export async function link(
   if (result.outcome === 'updated') person.close(view);
 }
 
-/** Opens the link form. On a machine that is busy starting, it may open too late for Slack: people ask again. */
+/** Opens the link form. While the machine is busy, it may open too late for Slack: people try again. */
 async function openLinkForm(workspace: Workspace, person: Actor, tries = 3): Promise<View> {
   const before = new Set(person.openedViews().map(({ id }) => id));
-  const told = person.ephemerals().length;
+  const ephemeralCount = person.ephemerals().length;
   await person.command(DOMAINS, '/domain link');
   const opened = () => person.openedViews().find(({ id }) => !before.has(id));
   const isLate = () =>
     person
       .ephemerals()
-      .slice(told)
+      .slice(ephemeralCount)
       .some(({ text }) => text.includes('took too long'));
   const what = 'the form of /domain link';
   await workspace.waitFor(() => opened() ?? (isLate() || undefined), { what, timeoutMs: 20_000 });
@@ -353,15 +351,15 @@ export function pressed(payload: Workspace['deliveries'][number]['payload']): st
     : first?.action_id;
 }
 
-/** Waits for a condition that no event announces. */
+/** Polls a condition. */
 export async function until(
   what: string,
-  holds: () => boolean | Promise<boolean>,
+  isMet: () => boolean | Promise<boolean>,
   timeoutMs = 8_000,
 ): Promise<void> {
   const deadline = Date.now() + timeoutMs;
-  while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error(`waited ${timeoutMs} ms until ${what}`);
+  while (!(await isMet())) {
+    if (Date.now() > deadline) throw new Error(`timed out after ${timeoutMs} ms: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

@@ -23,11 +23,11 @@ const metadata = z
 const json = z.preprocess((value) => (typeof value === 'string' ? JSON.parse(value) : value), z.unknown());
 
 /** The visible part of one call. */
-interface Shown {
+interface VisibleContent {
   readonly text: string;
   readonly blocks: readonly JsonObject[];
   readonly metadata: z.infer<typeof metadata>;
-  /** It is a message, so a lock screen shows it. */
+  /** Whether a lock screen shows it. */
   readonly isMessage: boolean;
   readonly isReply: boolean;
 }
@@ -35,8 +35,8 @@ interface Shown {
 const POSTED = new Set(['chat.postMessage', 'chat.update']);
 const EPHEMERAL = new Set(['chat.postEphemeral', 'response_url']);
 
-/** Undefined if the call shows nothing. */
-function shownBy({ method, args }: Call): Shown | undefined {
+/** @returns undefined if the call shows nothing */
+function getVisibleContent({ method, args }: Call): VisibleContent | undefined {
   if (method.startsWith('views.')) {
     const view = object.parse(json.parse(args['view']));
     const blocks = z.array(object).parse(view['blocks']);
@@ -62,14 +62,14 @@ interface Kind {
 }
 
 /** The kind of a message; undefined if the table of lengths doesn't have it. */
-function kindOf({ text, blocks, metadata: about, isReply }: Shown): Kind | undefined {
+function classifyMessage({ text, blocks, metadata: about, isReply }: VisibleContent): Kind | undefined {
   const ids = blocks.map((block) => String(block['block_id'] ?? ''));
   const has = (pattern: RegExp) => ids.some((id) => pattern.test(id));
   const found = unusualFacts(blocks);
   const order = about?.event_type === 'domain_order' ? about.event_payload : undefined;
   if (order !== undefined && has(/^order_[a-z0-9]+$/)) {
     if (ENDED.has(order.state)) return { name: 'a card that has ended', lines: 6 };
-    return order.state === 'PENDING' ? waitingKind(order, found) : undefined;
+    return order.state === 'PENDING' ? classifyPendingCard(order, found) : undefined;
   }
   // A result that contradicts an earlier message is an alarm.
   if (
@@ -87,7 +87,7 @@ function kindOf({ text, blocks, metadata: about, isReply }: Shown): Kind | undef
   }
   if (has(/^incident_/)) return { name: 'an alarm', lines: 14 };
   if (has(/^plan_/)) return { name: 'a plan', lines: 16 };
-  if (has(/^digest_/)) return { name: 'a digest', lines: digestLines(blocks) };
+  if (has(/^digest_/)) return { name: 'a digest', lines: countAllowedDigestLines(blocks) };
   const [first] = blocks;
   if (first?.['type'] === 'header' && textsOf([first]).join('').startsWith('Money report '))
     return { name: 'a monthly report', lines: 16 };
@@ -95,10 +95,10 @@ function kindOf({ text, blocks, metadata: about, isReply }: Shown): Kind | undef
 }
 
 /**
- * A waiting card may have two more lines for each unusual fact; a deletion, or new nameservers, with four of them may
- * have 18.
+ * A pending card can have two more lines for each unusual fact. A deletion or new nameservers with at least four
+ * of them can have two fewer.
  */
-function waitingKind(
+function classifyPendingCard(
   { task, names }: { readonly task: string; readonly names: string },
   found: number,
 ): Kind {
@@ -109,7 +109,7 @@ function waitingKind(
 }
 
 /** Two lines per name plus ten; a name that expires soon has another line, and each further line counts as two. */
-function digestLines(blocks: readonly JsonObject[]): number {
+function countAllowedDigestLines(blocks: readonly JsonObject[]): number {
   const names = blocks.filter(({ block_id: id }) => String(id).startsWith('due_'));
   const more = names.flatMap((block) =>
     textsOf(block['text'] ?? null).flatMap((text) => text.split('\n').slice(1)),
@@ -123,7 +123,7 @@ function digestLines(blocks: readonly JsonObject[]): number {
 }
 
 /** The lock screen text is one sentence without symbols, and starts with its subject. */
-function lockScreenIssues({ text, blocks, metadata: about, isMessage }: Shown): string[] {
+function listLockScreenIssues({ text, blocks, metadata: about, isMessage }: VisibleContent): string[] {
   // If Slack refuses the blocks, the text is all that the message has.
   if (!isMessage || blocks.length === 0) return [];
   const names = (about?.event_payload.names ?? '').split(',');
@@ -133,23 +133,23 @@ function lockScreenIssues({ text, blocks, metadata: about, isMessage }: Shown): 
     /\b\d+ names\b/.test(begins);
   return [
     ...(text === '' ? ['a message without a text'] : []),
-    ...(/^:|^\p{Extended_Pictographic}/u.test(text) ? [`a text that begins with a sign: ${text}`] : []),
+    ...(/^:|^\p{Extended_Pictographic}/u.test(text) ? [`a text that starts with a symbol: ${text}`] : []),
     ...(about?.event_type === 'domain_order' && !isNamed
-      ? [`a text that does not begin with its name: ${text}`]
+      ? [`a text that doesn't start with its name: ${text}`]
       : []),
   ];
 }
 
 /** Messages that are unreadable or too long, one line each. */
-function issuesOf(calls: readonly Call[]): string[] {
+function listIssues(calls: readonly Call[]): string[] {
   const found = calls.flatMap((call) => {
-    const shown = call.ok ? shownBy(call) : undefined;
+    const shown = call.ok ? getVisibleContent(call) : undefined;
     if (shown === undefined) return [];
-    const kind = kindOf(shown);
+    const kind = classifyMessage(shown);
     const lines = kind === undefined ? 0 : phoneLines(shown.blocks);
     return [
       ...unreadable(shown.text, shown.blocks),
-      ...lockScreenIssues(shown),
+      ...listLockScreenIssues(shown),
       ...(kind !== undefined && lines > kind.lines
         ? [`${kind.name} has ${lines} lines, ${kind.lines} at most: ${shown.text.slice(0, 120)}`]
         : []),
@@ -160,6 +160,6 @@ function issuesOf(calls: readonly Call[]): string[] {
 
 /** @throws {Error} with everything that is unreadable or too long */
 export function holdMessages(calls: readonly Call[]): void {
-  const issues = issuesOf(calls);
+  const issues = listIssues(calls);
   if (issues.length > 0) throw new Error(`Messages that people can’t read well:\n${issues.join('\n')}`);
 }

@@ -27,7 +27,7 @@ export async function clearLog({ prisma }: Pick<Database, 'prisma'>): Promise<vo
 const item = { n: 1, name: 'cafe.rest' };
 const approvals = { validCount: 1, lapsed: [], required: 1, statement: '' };
 /** Default data of event kinds. */
-const SAID: Readonly<Partial<Record<OrderLogEntry['kind'], object>>> = {
+const DEFAULT_DATA: Readonly<Partial<Record<OrderLogEntry['kind'], object>>> = {
   requested: {
     ...{ task: 'renew', names: ['cafe.rest'], input: {}, statement: '', service: '', account: '' },
     ...{ reason: null, policyVersion: 0, decidedBy: [] },
@@ -46,18 +46,18 @@ const SAID: Readonly<Partial<Record<OrderLogEntry['kind'], object>>> = {
   finished: { endingEvent: 'answered' },
 };
 
-/** An order's event as in the log. @param said its data, if it matters */
+/** An order's event as in the log. @param data overrides the defaults of the kind */
 export function orderEvent<Kind extends OrderLogEntry['kind']>(
   kind: Kind,
   state: OrderState,
-  said: object = {},
+  data: object = {},
 ): Extract<OrderLogEntry, { readonly kind: Kind }> {
   const common = { actor: 'system', version: 3, at: new Date('2026-03-01T09:00:00Z') };
-  const given = JSON.stringify({ kind, state, ...common, ...SAID[kind], ...said });
+  const given = JSON.stringify({ kind, state, ...common, ...DEFAULT_DATA[kind], ...data });
   const read = orderLogEntrySchema.parse(JSON.parse(given));
   const isKind = (entry: OrderLogEntry): entry is Extract<OrderLogEntry, { readonly kind: Kind }> =>
     entry.kind === kind;
-  if (!isKind(read)) throw new Error(`it is no ${kind}`);
+  if (!isKind(read)) throw new Error(`the event is not of the kind ${kind}`);
   return read;
 }
 

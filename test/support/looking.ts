@@ -12,7 +12,7 @@ export function openLook(
   return actUntilOpened(workspace, person, () => person.click(target, 'order_look', which));
 }
 
-/** Opens everything that an order sends, and approves it there. */
+/** Opens everything that an order sends, and approves it in that view. */
 export async function approveWhereItStands(
   workspace: Workspace,
   person: Actor,
@@ -70,12 +70,12 @@ export function asSeen(text: string): string {
  */
 export async function approveOn(workspace: Workspace, person: Actor, card: Message): Promise<void> {
   await person.click(card, 'order_cancel');
-  const pressed = workspace.deliveries.findLast((delivery): delivery is Delivery =>
+  const delivered = workspace.deliveries.findLast((delivery): delivery is Delivery =>
     JSON.stringify(delivery.payload['actions'] ?? '').includes('order_cancel'),
   );
-  if (pressed === undefined) throw new Error('the click was not delivered');
+  if (delivered === undefined) throw new Error('the click was not delivered');
   const payload: Delivery['payload'] = JSON.parse(
-    JSON.stringify(pressed.payload).replaceAll('order_cancel', 'order_approve'),
+    JSON.stringify(delivered.payload).replaceAll('order_cancel', 'order_approve'),
   );
-  await workspace.redeliver({ ...pressed, payload });
+  await workspace.redeliver({ ...delivered, payload });
 }

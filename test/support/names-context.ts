@@ -10,14 +10,14 @@ type Known = {
     : Partial<ExpiryContext[Key]>;
 };
 
-/** A context with the members that a test uses; another one throws when it is read. */
+/** A context with the members that a test uses; reading another one throws. */
 export function namesContextWith(given: Known): ExpiryContext {
   return new Proxy(
     { random: Math.random, certificateDays: [14, 7, 3, 1], ...given },
     {
       get(target, name) {
         if (name in target) return Reflect.get(target, name);
-        throw new Error(`this test has no context.${String(name)}`);
+        throw new Error(`the context of this test has no ${String(name)}`);
       },
     },
   ) as ExpiryContext;

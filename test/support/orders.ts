@@ -61,7 +61,7 @@ export class SeenOrder {
   /** Waits for the reply with the order's state. */
   async reply(state: string, timeoutMs = 8_000): Promise<Message> {
     return this.#workspace.waitFor(() => this.replies().find((reply) => orderOf(reply)?.state === state), {
-      what: `a reply of order ${this.id} that says ${state}`,
+      what: `a reply of order ${this.id} with the state ${state}`,
       timeoutMs,
     });
   }
@@ -110,9 +110,9 @@ export function ask(
   return orderAfter(workspace, () => person.command(channel, text), channel, names);
 }
 
-/** Has an order approved, whatever its outcome. */
-export async function approvedBy(approver: Actor, asked: Promise<SeenOrder>): Promise<SeenOrder> {
-  const order = await asked;
+/** Approves an order and doesn't wait for its outcome. */
+export async function approvedBy(approver: Actor, requested: Promise<SeenOrder>): Promise<SeenOrder> {
+  const order = await requested;
   await approver.click(order.card, 'order_approve');
   return order;
 }
@@ -133,13 +133,13 @@ export async function resetRows(
   { id }: SeenOrder,
 ): Promise<void> {
   // A job that is still running would set `due_at` afterwards.
-  await until(`order ${id} is at rest`, async () => {
+  await until(`order ${id} is idle`, async () => {
     const reset = await query(`
-      WITH resting AS (
+      WITH idle AS (
         UPDATE orders SET state = 'APPROVED', closed_at = NULL, due_at = now()
         WHERE id = '${id}' AND due_at IS NULL AND lease_until IS NULL AND worker_id IS NULL RETURNING id)
       UPDATE order_items SET state = 'WAITING', sent_at = NULL, answered_at = NULL, result = NULL, attempts = 0
-      FROM resting WHERE order_id = resting.id`);
+      FROM idle WHERE order_id = idle.id`);
     return reset.rowCount !== 0;
   });
 }

@@ -39,7 +39,7 @@ export class OwnServer {
    */
   static async open(settings: Readonly<Record<string, string>> = {}): Promise<OwnServer> {
     const dataDir = await mkdtemp(join(tmpdir(), 'domain-steward-server-'));
-    await chmod(dataDir, 0o755); // for root: PostgreSQL's user must get into it
+    await chmod(dataDir, 0o755); // If root runs the tests, PostgreSQL's user needs access.
     const server = new OwnServer(dataDir, await prepareHome(dataDir), await findBinaries(), {
       fsync: 'off',
       max_connections: '100',
@@ -66,7 +66,7 @@ export class OwnServer {
     this.#port = server.port;
   }
 
-  /** Stops it cleanly, without any loss. */
+  /** Shuts it down cleanly. */
   async stop(): Promise<void> {
     if (this.#server === undefined) return;
     await stopServer(this.#home, this.#binaries, this.#server, STOP_MS);
@@ -75,7 +75,7 @@ export class OwnServer {
 
   /** Kills all its processes at once. Everything already written to the operating system survives. */
   kill(): void {
-    if (this.#server === undefined) throw new Error('the server does not run');
+    if (this.#server === undefined) throw new Error('the server is not running');
     process.kill(this.#server.pid, 'SIGKILL');
     this.#server = undefined;
   }
@@ -88,7 +88,7 @@ export class OwnServer {
 
   /**
    * Copies its folder while it runs, like a disk snapshot.
-   * @returns kills it and restores the copy
+   * @returns a function that kills the server and restores the copy
    */
   async snapshot(): Promise<() => Promise<void>> {
     // Leaves little to write during the copy.
@@ -117,7 +117,7 @@ export class OwnServer {
   }
 
   #urlOf(name: string): string {
-    if (this.#server === undefined) throw new Error('the server does not run');
+    if (this.#server === undefined) throw new Error('the server is not running');
     const url = new URL(this.#server.url);
     url.pathname = `/${name}`;
     return url.href;

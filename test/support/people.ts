@@ -68,7 +68,7 @@ export async function linkApplication(
 }
 
 export function closed(result: SubmitResult): void {
-  if (result.outcome !== 'closed') throw new Error(`the form did not close: ${JSON.stringify(result)}`);
+  if (result.outcome !== 'closed') throw new Error(`the form didn't close: ${JSON.stringify(result)}`);
 }
 
 /**
@@ -95,7 +95,7 @@ export async function giveReason(
  */
 export function reveal(workspace: Workspace, person: Actor, order: SeenOrder): Promise<View> {
   const reply = order.replies().find((message) => buttonsOf(message).includes('order_reveal'));
-  if (reply === undefined) throw new Error(`no reply of order ${order.id} offers its secret`);
+  if (reply === undefined) throw new Error(`no reply of order ${order.id} has a button for the secret`);
   return actUntilOpened(
     workspace,
     person,
@@ -134,7 +134,7 @@ export async function askAndConfirm(
         .ephemerals()
         .slice(before)
         .find((message) => buttonsOf(message).includes('order_confirm')),
-    { what: `the question after ${text}` },
+    { what: `the confirmation after ${text}` },
   );
   return orderAfter(workspace, () =>
     name === undefined ? person.click(draft, 'order_confirm') : confirmByName(workspace, person, draft, name),
@@ -155,11 +155,11 @@ export async function auditLog(
   command = '/domain audit',
 ): Promise<{ readonly name: string; readonly csv: string }> {
   const ada = workspace.as('U0ADA');
-  const directly = () => workspace.messages('D0ADA').filter(({ files }) => files !== undefined);
-  const before = directly().length;
+  const listFileMessages = () => workspace.messages('D0ADA').filter(({ files }) => files !== undefined);
+  const before = listFileMessages().length;
   // The message that it was sent comes last, so nothing is left for the next command.
   await answerTo(workspace, ada, command);
-  const file = await workspace.waitFor(() => directly()[before]?.files?.[0], {
+  const file = await workspace.waitFor(() => listFileMessages()[before]?.files?.[0], {
     what: `the file of ${command}`,
   });
   // Read as bytes, because reading it as text would remove the byte order mark.
@@ -174,7 +174,7 @@ export function fieldsOf(view: View): string[] {
 
 /** The values that a form shows in its fields. */
 export function filledOf(view: View): Record<string, InputValue> {
-  const shown: Record<string, InputValue> = {};
+  const values: Record<string, InputValue> = {};
   for (const [field, inputs] of Object.entries(view.state.values)) {
     for (const state of Object.values(inputs)) {
       const option = state['selected_option'];
@@ -182,10 +182,10 @@ export function filledOf(view: View): Record<string, InputValue> {
         typeof option === 'object' && option !== null && !Array.isArray(option)
           ? option['value']
           : state['value'];
-      if (typeof value === 'string') shown[field] = value;
+      if (typeof value === 'string') values[field] = value;
     }
   }
-  return shown;
+  return values;
 }
 
 /** The options of a form's menu. */
@@ -201,9 +201,9 @@ export function ephemeral(
   workspace: Workspace,
   person: Actor,
   what: string,
-  fits: (message: Message) => boolean,
+  matches: (message: Message) => boolean,
 ): Promise<Message> {
-  return workspace.waitFor(() => person.ephemerals().findLast(fits), { what });
+  return workspace.waitFor(() => person.ephemerals().findLast(matches), { what });
 }
 
 const buttons = z.array(
@@ -223,19 +223,19 @@ export function buttonValue(message: Message, actionId: string): string {
   return found.value;
 }
 
-/** Clicks another person's button: a forged click with a valid signature. */
+/** Forges another person's click, with a valid signature. */
 export async function clickAs(
   workspace: Workspace,
   userId: string,
   actionId: string,
   value: string,
 ): Promise<void> {
-  const made = workspace.deliveries.findLast((delivery): delivery is Delivery =>
+  const delivered = workspace.deliveries.findLast((delivery): delivery is Delivery =>
     JSON.stringify(delivery.payload['actions'] ?? '').includes(actionId),
   );
-  if (made === undefined) throw new Error(`nobody has pressed ${actionId} yet`);
-  const text = JSON.stringify({ ...made.payload, user: { id: userId, team_id: workspace.teamId } });
+  if (delivered === undefined) throw new Error(`no click on ${actionId} was delivered yet`);
+  const text = JSON.stringify({ ...delivered.payload, user: { id: userId, team_id: workspace.teamId } });
   const actions = [{ type: 'button', action_id: actionId, block_id: 'forged', value, action_ts: '1.000001' }];
   const { response_url: _theirs, ...payload } = JSON.parse(text);
-  await workspace.redeliver({ ...made, payload: { ...payload, actions } });
+  await workspace.redeliver({ ...delivered, payload: { ...payload, actions } });
 }

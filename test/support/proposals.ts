@@ -5,7 +5,7 @@ import { createProposalStore } from '../../src/store/proposals.ts';
 
 /* Proposals that any other person can confirm. */
 
-const DECIDED = {
+const DECISION_INPUT = {
   ...({ confirmers: 'another_person', charter: 'not_needed' } as const),
   ...{ isAdmin: false, refusal: undefined, progress: [], needsSignature: false },
 };
@@ -21,7 +21,7 @@ export async function confirmProposal(store: ProposalStore, id: string, userId: 
   const found = await store.load(id, at);
   const proposal = found?.state === 'proposed' ? found : undefined;
   const confirmation = { userId };
-  const given = { ...DECIDED, proposal, confirmation, shownHash: proposal?.hash ?? '' };
+  const given = { ...DECISION_INPUT, proposal, confirmation, shownHash: proposal?.hash ?? '' };
   const decision = decideConfirmation(given);
   if (!decision.ok) return { kind: 'refused', code: decision.refusal.code } as const;
   return (await store.apply(decision.confirmed, at)) ?? ({ kind: 'conflict' } as const);

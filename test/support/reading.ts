@@ -54,7 +54,7 @@ function linesOfBlock(block: JsonObject): number {
     case 'rich_text':
       return linesOfText(textsOf(block['elements']).join(''));
     default:
-      throw new Error(`nobody has said how high a block \`${String(block['type'])}\` is`);
+      throw new Error(`unknown height of a block \`${String(block['type'])}\``);
   }
 }
 
@@ -92,9 +92,9 @@ export function unreadable(text: string, blocks: readonly JsonObject[]): string[
   const codes = texts.flatMap((each) => [...each.matchAll(/`([^`]+)`/g)].map(([, inside = '']) => inside));
   const plain = codes.reduce((left, inside) => left.replaceAll(inside, ' '), text);
   return [plain, ...texts].flatMap((each) => {
-    const own = seen(each.replace(QUOTED, ' '));
+    const visible = seen(each.replace(QUOTED, ' '));
     return UNREADABLE.flatMap(([what, pattern]) => {
-      const found = pattern.exec(own);
+      const found = pattern.exec(visible);
       return found === null ? [] : [`${what} (${found[0]}) in: ${each.slice(0, 120)}`];
     });
   });

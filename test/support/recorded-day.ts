@@ -64,7 +64,7 @@ export async function recordDay(url: string): Promise<Generated> {
   const database = openDatabase({ url });
   try {
     await createInstallationStore(database).serve(TEAM);
-    const asked: Order[] = [];
+    const orders: Order[] = [];
     const prices = createPriceStore(database, TEAM);
     const budgets = createBudgetStore(database, TEAM);
     const deps = {
@@ -81,7 +81,7 @@ export async function recordDay(url: string): Promise<Generated> {
     const ask = async (...given: Parameters<typeof rig.ask>): Promise<Order> => {
       pass();
       const order = await rig.ask(...given);
-      asked.push(order);
+      orders.push(order);
       return order;
     };
     const ok = async (outcome: Promise<{ readonly ok: boolean }>): Promise<void> => {
@@ -95,12 +95,12 @@ export async function recordDay(url: string): Promise<Generated> {
       pass();
       await rig.runDue();
     };
-    /** The items of an order are answered in order. */
-    const inOrder =
+    /** Responds to the items of an order one after the other. */
+    const answerInOrder =
       (answer: () => Promise<typeof DONE>): typeof rig.service.answer =>
       async ({ ctid }) => {
         const [id = '', n = '1'] = ctid.split('.');
-        await until('the item before is answered', async () => {
+        await until('the previous item has a response', async () => {
           const { items } = await rig.read(id);
           return items.every((item) => item.n >= Number(n) || !['WAITING', 'SENT'].includes(item.state));
         });
@@ -116,7 +116,7 @@ export async function recordDay(url: string): Promise<Generated> {
     };
     const renewal = (...names: string[]) => ask('renew', { names, period: 1 }, { reason: 'for the year' });
 
-    // Decisions, and orders that end without one.
+    // Decisions, and orders that close without one.
     const plain = await renewal('plain.rest');
     await ok(askRequester(deps, plain.id, 'U0BOB', 'is it still used?'));
     await approve(plain, 'U0BOB', 'fine');
@@ -187,10 +187,10 @@ export async function recordDay(url: string): Promise<Generated> {
     rig.service.answer = async () => DONE;
     pass();
     const retried = acceptedOf(await retryOrder(deps, failed.id, 'U0ALICE'));
-    asked.push(retried);
+    orders.push(retried);
     await approve(retried);
     await run();
-    rig.service.answer = inOrder(async () => {
+    rig.service.answer = answerInOrder(async () => {
       throw fails('unknown_outcome');
     });
     const doubtful = await renewal('doubtful.rest', 'doubtful-too.rest');
@@ -246,7 +246,7 @@ export async function recordDay(url: string): Promise<Generated> {
     await run();
     await revealSecret(deps, fetched.id, 'U0ALICE');
 
-    rig.service.answer = inOrder(async () => DONE);
+    rig.service.answer = answerInOrder(async () => DONE);
     // Bulk orders: one row ends on its own, the others wait, continue, and are stopped.
     const rows = ['r1.rest', 'r2.rest', 'r3.rest'].map((name) => ({
       name,
@@ -256,7 +256,7 @@ export async function recordDay(url: string): Promise<Generated> {
     for (const end of ['resumed', 'stopped', 'expired'] as const) {
       pass();
       const draft = acceptedOf(await rig.request('renew', {}, { bulk: { rows, findings: [], skipped: 0 } }));
-      asked.push(draft);
+      orders.push(draft);
       pass();
       await confirmOrder(deps, draft.id, 'U0ALICE');
       await approve(draft);
@@ -305,11 +305,11 @@ export async function recordDay(url: string): Promise<Generated> {
     await budgets.add({ tag: undefined, span: 'month', amount: limit }, 'U0ADA', rig.now);
     await budgets.add({ tag: 'brand', span: 'year', amount: limit }, 'U0ADA', rig.now);
     const exceeding = await rig.orders.store.load(
-      acceptedOf(await askWith(rig, deps, 'dear.rest')).id,
+      acceptedOf(await requestWithCosts(rig, deps, 'dear.rest')).id,
       'system',
     );
-    if (exceeding === undefined) throw new Error('the order is gone');
-    asked.push(exceeding);
+    if (exceeding === undefined) throw new Error('the order does not exist');
+    orders.push(exceeding);
     await approve(exceeding);
     const excess = { tag: null, period: '2026-03', currency: 'EUR', leftMinor: 1_000, orderMinor: 2_000 };
     await rig.messages.recordShownOverruns(exceeding.id, [excess]);
@@ -416,7 +416,7 @@ export async function recordDay(url: string): Promise<Generated> {
     }
     const observations = createNameRecordStore(database, TEAM);
     const observed = await observations.find('b.rest');
-    if (observed === undefined) throw new Error('the name is not looked at');
+    if (observed === undefined) throw new Error('the name has no record');
     const seen = { beforeLastSeenAt: rig.now, afterFirstSeenAt: rig.now };
     const registrar = {
       kind: 'registrar',
@@ -442,18 +442,18 @@ export async function recordDay(url: string): Promise<Generated> {
       now: () => rig.now,
     });
     await step(raiseIncident(context, id, 'U0ADA'));
-    const say = async (by: string, reason: string) => {
+    const confirmAsOurs = async (by: string, reason: string) => {
       const shown = await incidentStore.find(id);
-      if (shown === undefined) throw new Error('the incident is gone');
+      if (shown === undefined) throw new Error('the incident does not exist');
       await step(confirmIncidentAsOurs(context, id, { by, reason, shownHash: hashIncident(shown) }));
     };
-    await say('U0ALICE', 'we moved it');
-    await say('U0BOB', 'I know of it');
+    await confirmAsOurs('U0ALICE', 'we moved it');
+    await confirmAsOurs('U0BOB', 'I know of it');
 
     const open = await rig.sql(`SELECT id, state, names FROM orders WHERE closed_at IS NULL`);
     if (open.length > 0) throw new Error(`still open: ${JSON.stringify(open)}`);
     return new Map(
-      asked.flatMap(({ id, statementHash }, index) => [
+      orders.flatMap(({ id, statementHash }, index) => [
         [id, `order-${index + 1}`],
         [statementHash, `statement-${index + 1}`],
       ]),
@@ -465,7 +465,7 @@ export async function recordDay(url: string): Promise<Generated> {
 }
 
 /** Requests with the team's prices and budgets. */
-function askWith(
+function requestWithCosts(
   rig: Awaited<ReturnType<typeof startRig>>,
   deps: Parameters<typeof requestOrder>[0],
   name: string,

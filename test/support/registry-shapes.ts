@@ -5,7 +5,7 @@
 
 export interface RegistryShape {
   readonly registry: string;
-  /** The body of the answer for `cafe.rest`. */
+  /** The body of the response for `cafe.rest`. */
   readonly record: Readonly<Record<string, unknown>>;
   /** Expected fact: a value, `[]` if absent, a text if unreadable, undefined if unknown. */
   readonly reads: Readonly<Record<string, readonly string[] | string | undefined>>;
@@ -66,7 +66,7 @@ export const REGISTRY_SHAPES: readonly RegistryShape[] = [
     reads: { statuses: ['active', 'associated', 'auto renew period', 'client transfer prohibited'] },
   },
   {
-    registry: 'statuses with the address of their explanation',
+    registry: 'statuses with a URL of their explanation',
     record: domain({
       status: [
         'https://icann.org/epp#clientTransferProhibited',
@@ -98,39 +98,39 @@ export const REGISTRY_SHAPES: readonly RegistryShape[] = [
     },
   },
   {
-    registry: 'statuses of its own, and one text instead of a list',
+    registry: 'a custom status, as a text instead of a list',
     record: domain({ status: 'Paid and in zone' }),
     reads: { statuses: ['Paid and in zone'], expires_at: END },
   },
   {
-    registry: 'one reserved id for every registrar without accreditation',
+    registry: 'one reserved ID for all registrars without accreditation',
     record: domain({ entities: [registrar('Proper Registrar GmbH', '9999')] }),
     reads: { registrar: ['iana:9999', 'name:Proper Registrar GmbH'] },
   },
   {
-    registry: 'registrars by handle alone',
+    registry: 'registrars with only a handle',
     record: domain({ entities: [{ roles: ['registrar'], handle: 'REG-0042' }] }),
     reads: { registrar: ['handle:REG-0042'], expires_at: END },
   },
   {
-    registry: 'registrars as organizations, with a number for an id',
+    registry: 'registrars as organizations, with a number as their ID',
     record: domain({
       entities: { ...registrar('', 292), vcardArray: card(['fn', ''], ['org', 'Proper Registrar']) },
     }),
     reads: { registrar: ['iana:292', 'name:Proper Registrar'] },
   },
   {
-    registry: 'days without a time',
+    registry: 'dates without a time',
     record: domain({ events: expiring('2026-12-16') }),
     reads: { expires_at: ['2026-12-15T10:00:00.000Z', 'earliest reading'], registered_at: [] },
   },
   {
-    registry: 'times without a zone',
+    registry: 'times without a time zone',
     record: domain({ events: expiring('2026-12-16T12:00:00') }),
     reads: { expires_at: ['2026-12-15T22:00:00.000Z', 'earliest reading'] },
   },
   {
-    registry: 'small letters in times, an offset without a colon',
+    registry: 'lowercase letters in times, and an offset without a colon',
     record: domain({ events: expiring('2026-12-16t14:00:00+0200', '2026-12-16t12:00:00z') }),
     reads: { expires_at: END },
   },
@@ -140,12 +140,12 @@ export const REGISTRY_SHAPES: readonly RegistryShape[] = [
     reads: { expires_at: END },
   },
   {
-    registry: 'dates of its own',
+    registry: 'a custom date format',
     record: domain({ status: ['active'], events: expiring('16.12.2026') }),
     reads: { expires_at: '16.12.2026', statuses: ['active'], registered_at: [] },
   },
   {
-    registry: 'events in other spellings, and each transfer of the past',
+    registry: 'events in other spellings, and several past transfers',
     record: domain({
       events: [
         { eventAction: 'Expiration', eventDate: '2026-12-16T12:00:00Z' },
@@ -181,12 +181,12 @@ export const REGISTRY_SHAPES: readonly RegistryShape[] = [
     },
   },
   {
-    registry: 'nameservers as texts, one of them outside the rules of host names',
+    registry: 'nameservers as texts, one of them an invalid host name',
     record: domain({ nameservers: ['NS1.Host.Example.', 'ns 2.host.example'] }),
     reads: { registry_nameservers: ['ns 2.host.example', 'ns1.host.example'] },
   },
   {
-    registry: 'nameservers that nobody can read beside facts that everybody can',
+    registry: 'unreadable nameservers beside readable facts',
     record: domain({ nameservers: [{ objectClassName: 'nameserver', host: 'ns1' }], status: ['active'] }),
     reads: {
       registry_nameservers: '[{"objectClassName":"nameserver","host":"ns1"}]',
@@ -195,12 +195,12 @@ export const REGISTRY_SHAPES: readonly RegistryShape[] = [
     },
   },
   {
-    registry: 'DNSSEC in words',
+    registry: 'DNSSEC as a text',
     record: domain({ secureDNS: 'unsigned' }),
     reads: { secure_dns: 'unsigned', expires_at: END },
   },
   {
-    registry: 'everything about people withheld (RFC 9537)',
+    registry: 'redacted personal data (RFC 9537)',
     record: domain({
       entities: [
         registrar('REDACTED FOR PRIVACY', '9998', { handle: 'R1' }),

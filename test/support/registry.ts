@@ -25,8 +25,8 @@ export class SecureRegistry {
     };
     this.#server = createServer(tls, async (request, response) => {
       const { url = '' } = request;
-      const asked = new URL(url.replace(/^\/rdap\//, ''), service.rdapBootstrapUrl);
-      const answer = await fetch(asked);
+      const target = new URL(url.replace(/^\/rdap\//, ''), service.rdapBootstrapUrl);
+      const answer = await fetch(target);
       const body = url.endsWith('bootstrap.json')
         ? { version: '1.0', services: [[['rest', 'example'], [`${this.url}/rdap/`]]] }
         : { ...record.parse(await answer.json()), ...this.changes.get(url.split('/').at(-1) ?? '') };

@@ -7,10 +7,10 @@ import type { RunningBot } from './harness.ts';
 
 const CARD_WITHIN_MS = 30_000;
 /** The longest time between two kills. */
-const LONGEST_LIFE_MS = 2_000;
-/** After this time the bot has given up waiting for anything. */
-const TOLD_WITHIN_MS = 15_000;
-const ASKED_AT_MOST = 10;
+const MAX_LIFE_MS = 2_000;
+/** After this time the bot has responded to every request. */
+const RESPONSE_WITHIN_MS = 15_000;
+const MAX_REQUESTS = 10;
 
 export interface ReplicaOptions {
   readonly socketMode?: boolean;
@@ -25,7 +25,7 @@ export class Replicas {
   readonly #balancer: Server;
   #turn = 0;
   #days = 0;
-  /** How often a request was repeated because the bot said that it couldn't be done. */
+  /** How often a request was repeated after the bot refused it. */
   askedAgain = 0;
 
   private constructor(site: CrashSite, bots: RunningBot[], balancer: Server) {
@@ -74,18 +74,18 @@ export class Replicas {
       }),
     );
     await new Promise<void>((resolve) => replicas.#balancer.listen(0, '127.0.0.1', resolve));
-    replicas.#lead();
+    replicas.#routeDeliveries();
     return replicas;
   }
 
   #next(): RunningBot {
     this.#turn += 1;
     const bot = this.#bots[this.#turn % this.#bots.length];
-    if (bot === undefined) throw new Error('there is no bot');
+    if (bot === undefined) throw new Error('no bot is running');
     return bot;
   }
 
-  #lead(): void {
+  #routeDeliveries(): void {
     const address = this.#balancer.address();
     if (typeof address !== 'object' || address === null) throw new Error('the balancer has no port');
     this.site.s.workspace.setRequestUrl(`http://127.0.0.1:${address.port}/slack/events`);
@@ -96,20 +96,20 @@ export class Replicas {
     const index = which % this.#bots.length;
     await this.#bots[index]?.child.kill('SIGKILL');
     this.#bots[index] = await this.site.startBot();
-    this.#lead();
+    this.#routeDeliveries();
   }
 
   /** Requests a number of renewals and waits for their cards. */
   async asked(count: number, label: string): Promise<readonly string[]> {
     const { site } = this;
     const names = Array.from({ length: count }, (_, n) => site.names(`${label}-${n}`));
-    const waiting = [...names];
-    const askInTurn = async () => {
-      for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
-        await this.#ask(name);
+    const queue = [...names];
+    const requestInTurn = async () => {
+      for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
+        await this.#request(name);
       }
     };
-    await Promise.all(Array.from({ length: 10 }, askInTurn));
+    await Promise.all(Array.from({ length: 10 }, requestInTurn));
     return names;
   }
 
@@ -117,33 +117,33 @@ export class Replicas {
    * Like people, repeats requests that Slack reports as undelivered or that the bot refused; never acknowledged ones
    * without an answer.
    */
-  async #ask(name: string): Promise<void> {
+  async #request(name: string): Promise<void> {
     const { site } = this;
-    const isThere = () => site.approvable(name) !== undefined;
-    for (let tries = 1; tries <= ASKED_AT_MOST; tries += 1) {
-      const refusals = this.#refusals();
+    const hasCard = () => site.approvable(name) !== undefined;
+    for (let tries = 1; tries <= MAX_REQUESTS; tries += 1) {
+      const refusals = this.#countRefusals();
       if (!(await site.ask(name))) continue;
-      const isRefused = () => this.#refusals() > refusals;
-      const thereIsCard = (orElse: () => boolean, withinMs: number) =>
-        until(`there is a card for ${name}`, () => isThere() || orElse(), withinMs);
-      await thereIsCard(isRefused, CARD_WITHIN_MS).catch(async (cause: unknown) => {
-        const kept = JSON.stringify(await site.kept(name));
-        throw new Error(`${String(cause)}; kept: ${kept}\n${this.complaints()}`, { cause });
+      const isRefused = () => this.#countRefusals() > refusals;
+      const waitForCard = (orElse: () => boolean, withinMs: number) =>
+        until(`there is a card for ${name}`, () => hasCard() || orElse(), withinMs);
+      await waitForCard(isRefused, CARD_WITHIN_MS).catch(async (cause: unknown) => {
+        const saved = JSON.stringify(await site.kept(name));
+        throw new Error(`${String(cause)}; saved: ${saved}\n${this.complaints()}`, { cause });
       });
-      // The message may be about another order. The result of this one appears within that time.
-      await thereIsCard(() => false, TOLD_WITHIN_MS).catch(() => undefined);
-      if (isThere()) return;
+      // The refusal may be about another order.
+      await waitForCard(() => false, RESPONSE_WITHIN_MS).catch(() => undefined);
+      if (hasCard()) return;
       this.askedAgain += 1;
       expect(
         this.askedAgain,
         `orders that were neither saved nor refused\n${this.complaints()}`,
-      ).toBeLessThanOrEqual(this.#refusals());
+      ).toBeLessThanOrEqual(this.#countRefusals());
     }
-    throw new Error(`nobody takes /domain renew ${name}\n${this.complaints()}`);
+    throw new Error(`no bot accepts /domain renew ${name}\n${this.complaints()}`);
   }
 
-  /** How often the requester was notified that a request had no result. */
-  #refusals(): number {
+  /** How often the requester was notified of a refusal. */
+  #countRefusals(): number {
     return this.site.alice.ephemerals().filter(({ text }) => /not asked for twice/.test(text ?? '')).length;
   }
 
@@ -184,12 +184,12 @@ export class Replicas {
    * @returns how many
    */
   async whileKilled(random: () => number, work: () => Promise<unknown>): Promise<number> {
-    const over = new AbortController();
-    const working = work().finally(() => over.abort());
+    const finished = new AbortController();
+    const working = work().finally(() => finished.abort());
     let kills = 0;
-    while (!over.signal.aborted) {
-      await sleep(random() * LONGEST_LIFE_MS, undefined, { signal: over.signal }).catch(() => undefined);
-      if (over.signal.aborted) break;
+    while (!finished.signal.aborted) {
+      await sleep(random() * MAX_LIFE_MS, undefined, { signal: finished.signal }).catch(() => undefined);
+      if (finished.signal.aborted) break;
       await this.replaceOne(Math.floor(random() * this.#bots.length));
       kills += 1;
     }

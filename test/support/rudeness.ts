@@ -7,7 +7,7 @@ import { seeded } from './seeded.ts';
 const SHARE = 3;
 
 /** A number for the test file, by `SEED` and purpose. */
-function numberOf(purpose: string): number {
+function hashTestFile(purpose: string): number {
   const file = relative(process.cwd(), expect.getState().testPath ?? '');
   const text = [process.env['SEED'] ?? '1', ...(purpose === '' ? [] : [purpose]), file].join(' ');
   return createHash('sha256').update(text).digest().readUInt32BE(0);
@@ -18,7 +18,7 @@ function numberOf(purpose: string): number {
  * all of them rude.
  */
 export function rudeness(): number | undefined {
-  const number = numberOf('');
+  const number = hashTestFile('');
   return process.env['RUDE'] === 'all' || number % SHARE === 0 ? number : undefined;
 }
 
@@ -29,7 +29,7 @@ export function rudeness(): number | undefined {
 export function hasRateLimits(): boolean {
   const all = process.env['SLACK_RATE_LIMITS'];
   const isDeep = expect.getState().testPath?.includes('.deep.') ?? false;
-  return all === undefined ? !isDeep && numberOf('rate limits') % SHARE === 0 : all === 'true';
+  return all === undefined ? !isDeep && hashTestFile('rate limits') % SHARE === 0 : all === 'true';
 }
 
 const SLOWEST_MS = 4_000;
@@ -37,6 +37,6 @@ const FASTEST_MS = 1_000;
 
 /** Slack's latency, one to four seconds, by `SEED` and the test file. */
 export function slowAnswers(): () => number {
-  const random = seeded(numberOf('slow answers'));
+  const random = seeded(hashTestFile('slow answers'));
   return () => FASTEST_MS + random() * (SLOWEST_MS - FASTEST_MS);
 }

@@ -17,7 +17,7 @@ const template = node.extend({
 });
 type Node = z.output<typeof node>;
 
-/** Tells parts apart without zod, which would take most of the time. */
+/** Without zod, which would take most of the time. */
 function isNode(value: unknown): value is Node {
   return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string';
 }

@@ -9,12 +9,12 @@ type Known = {
         | { readonly [Part in keyof SlackContext[Key]]?: Partial<SlackContext[Key][Part]> };
 };
 
-/** A Slack context with the members that a test uses; another one throws when it is read. */
+/** A Slack context with the members that a test uses; reading another one throws. */
 export function slackContextWith(given: Known): SlackContext {
   return new Proxy(given, {
     get(target, name) {
       if (name in target) return Reflect.get(target, name);
-      throw new Error(`this test has no context.${String(name)}`);
+      throw new Error(`the context of this test has no ${String(name)}`);
     },
   }) as SlackContext;
 }

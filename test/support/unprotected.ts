@@ -27,7 +27,7 @@ import { newTeamSettings } from './settings.ts';
 /* The watch list and the portfolio without protected names, so that every change takes effect at once. */
 
 /** No rule, budget, mandate, incident or order. */
-const NOTHING: Protection = {
+const NO_PROTECTION: Protection = {
   settings: newTeamSettings(),
   policy: { version: 0, rules: [], isCharterMissing: false, tags: [], charterProblem: undefined },
   budgetTags: new Set(),
@@ -44,7 +44,7 @@ export async function edit(
   at: Date,
 ): Promise<readonly string[]> {
   const changes = listEditedNames(await store.findMany([...edits.keys()]), edits);
-  const { allowed } = await separateChanges(changes, by, NOTHING);
+  const { allowed } = await separateChanges(changes, by, NO_PROTECTION);
   const written = await store.write(allowed, by, at);
   if (written !== 'written') throw new Error(written);
   return allowed.changes.map(({ name }) => name);
@@ -60,7 +60,7 @@ export async function applyPlan(
 ) {
   const plan = await store.findImportPlan(hash, by, at, progress);
   if (plan === 'gone' || 'stale' in plan) return plan;
-  const { allowed } = await separateChanges(plan.changedNames, by, NOTHING);
+  const { allowed } = await separateChanges(plan.changedNames, by, NO_PROTECTION);
   return store.write(allowed, by, at, hash, progress);
 }
 
@@ -74,14 +74,14 @@ const contextOf = ({ store, now }: Deps) => namesContextWith({ watchList: store,
 
 /** The gate without protection. */
 function openGate({ portfolio, now }: Omit<Deps, 'store'>, by: string): list.SaveChanges {
-  return async (asked) => {
-    const found = await portfolio.findMany(asked.map(({ name }) => name));
-    const changes = asked.flatMap((each) => {
+  return async (requested) => {
+    const found = await portfolio.findMany(requested.map(({ name }) => name));
+    const changes = requested.flatMap((each) => {
       const before = each.isNew ? NO_DETAILS : found.get(each.name);
       const after = before && { ...before, ...(each.owner && { owner: each.owner }) };
       return before === undefined ? [] : [{ ...each, before, after }];
     });
-    const { allowed } = await separateChanges(changes, by, NOTHING);
+    const { allowed } = await separateChanges(changes, by, NO_PROTECTION);
     const written = await portfolio.write(allowed, by, now());
     if (written === 'gone') throw new Error(written);
     return written === 'written'
@@ -92,14 +92,14 @@ function openGate({ portfolio, now }: Omit<Deps, 'store'>, by: string): list.Sav
 
 export async function watchName(
   deps: Deps,
-  look: (name: string) => Promise<void>,
+  lookUp: (name: string) => Promise<void>,
   text: string,
   date: string | undefined,
   by: string,
 ) {
   const added = await list.addName(contextOf(deps), { text, date }, openGate(deps, by));
   if (!added.ok) return added;
-  await look(added.name);
+  await lookUp(added.name);
   return list.loadAddedName(contextOf(deps), added);
 }
 
@@ -145,7 +145,7 @@ export async function confirmLapse(deps: Deps, name: string, by: string, origin?
 export async function unwatchName({ portfolio, now }: Deps, name: string, by: string): Promise<void> {
   const found = await portfolio.findMany([name]);
   const changes = [...found].map(([, before]) => ({ name, before, after: undefined }));
-  const { allowed } = await separateChanges(changes, by, NOTHING);
+  const { allowed } = await separateChanges(changes, by, NO_PROTECTION);
   await portfolio.write(allowed, by, now());
 }
 

@@ -4,8 +4,8 @@ import { seeded } from '../support/seeded.ts';
 import { numberFrom, seedFromEnvironment } from './seed.ts';
 
 /*
- * Bots that are killed the moment Slack has its 200, with Slack's API at 150 ms a call, until ACKNOWLEDGED deliveries
- * were acknowledged: none of them is lost.
+ * Bots are killed as soon as Slack has its 200, with Slack's API at 150 ms a call, until ACKNOWLEDGED
+ * deliveries were acknowledged. None of them may be lost.
  */
 
 const ACKNOWLEDGED = numberFrom('ACKNOWLEDGED', 1_000);
@@ -14,31 +14,31 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const seed = seedFromEnvironment();
 
-let acknowledging: AcknowledgedSite;
+let site: AcknowledgedSite;
 beforeAll(async () => {
-  acknowledging = await AcknowledgedSite.open();
+  site = await AcknowledgedSite.open();
 }, MINUTE_MS);
-afterAll(() => acknowledging.close());
+afterAll(() => site.close());
 
 test(
-  `killed right after the acknowledgement, ${ACKNOWLEDGED} deliveries, SEED=${seed}`,
+  `${ACKNOWLEDGED} deliveries survive kills right after their acknowledgement, SEED=${seed}`,
   async () => {
     const random = seeded(seed);
-    const sums = { acknowledged: 0, late: 0, kills: 0 };
+    const totals = { acknowledged: 0, late: 0, kills: 0 };
     const lost: string[] = [];
-    for (let turn = 0; sums.acknowledged < ACKNOWLEDGED; turn += 1) {
+    for (let turn = 0; totals.acknowledged < ACKNOWLEDGED; turn += 1) {
       const kind = KINDS[turn % KINDS.length] ?? 'approve';
       const killAfter = 1 + Math.floor(random() * AT_ONCE);
-      const outcome = await acknowledging.killed(kind, AT_ONCE, killAfter);
-      sums.acknowledged += outcome.acknowledged;
-      sums.late += outcome.late;
-      sums.kills += 1;
+      const outcome = await site.killed(kind, AT_ONCE, killAfter);
+      totals.acknowledged += outcome.acknowledged;
+      totals.late += outcome.late;
+      totals.kills += 1;
       lost.push(...outcome.lost.map((mark) => `${kind} ${mark}`));
       process.stdout.write(
-        `${kind}, killed after ${killAfter}: ${JSON.stringify(sums)}, lost ${lost.length}\n`,
+        `${kind}, killed after ${killAfter}: ${JSON.stringify(totals)}, lost ${lost.length}\n`,
       );
     }
-    expect(lost, `SEED=${seed}: acknowledged, and not kept`).toEqual([]);
+    expect(lost, `SEED=${seed}: acknowledged, but lost`).toEqual([]);
   },
   HOUR_MS,
 );

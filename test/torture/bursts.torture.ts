@@ -4,9 +4,9 @@ import { IMPATIENT } from '../support/harness.ts';
 import { numberFrom } from './seed.ts';
 
 /*
- * BURSTS bursts of CLICKS concurrent clicks on Approve, over one and three bots, by one and several approvers, every
- * other one with Slack's API at 150 ms a call and rate limits: each click has changed its order, or its person has an
- * answer with the reason.
+ * BURSTS bursts of CLICKS concurrent clicks on Approve, over one and three bots, by one or several approvers.
+ * In every other burst, Slack's API takes 150 ms a call and has rate limits. Each click changes its order, or
+ * its person is told why not.
  */
 
 const BURSTS = numberFrom('BURSTS', 50);
@@ -40,7 +40,7 @@ const cases = [1, 3].flatMap((bots) =>
 );
 
 test.each(cases)(
-  '$what, bots: $bots',
+  'each click has an effect or an answer: $what, $bots bots',
   async ({ bots, what, crowd }) => {
     const { approvers, people, approvals } = crowd;
     const settings = { APPROVERS: approvers, APPROVALS_REQUIRED: String(approvals) };
@@ -56,11 +56,11 @@ test.each(cases)(
           }),
         );
         const { approved, told, silent } = await bursts.click(clicks, ANSWERED_WITHIN_MS);
-        const said = JSON.stringify([...told]);
+        const answers = JSON.stringify([...told]);
         process.stdout.write(
-          `${what}, ${bots} bots, burst ${burst}: ${clicks.length} clicks, ${approved} approvals, told ${said}, silent ${silent.length}\n`,
+          `${what}, ${bots} bots, burst ${burst}: ${clicks.length} clicks, ${approved} approvals, answers ${answers}, unanswered ${silent.length}\n`,
         );
-        expect(silent, `clicks that nobody heard of again\n${bursts.complaints()}`).toEqual([]);
+        expect(silent, `clicks without an effect or an answer\n${bursts.complaints()}`).toEqual([]);
         bursts.s.workspace.faults.clear();
         await bursts.quiet();
       }
@@ -82,7 +82,7 @@ function limit({ s }: Bursts): void {
 }
 
 test(
-  'beyond the limit of one person’s clicks per minute, each click is answered',
+  'each click beyond one person’s limit per minute is answered',
   async () => {
     const bursts = await Bursts.start({ entry: IMPATIENT });
     try {
@@ -91,7 +91,7 @@ test(
         orders.map((order) => ({ order, userId: 'U0BOB', hasResponseUrl: true })),
         ANSWERED_WITHIN_MS,
       );
-      process.stdout.write(`limited: ${approved} approvals, told ${JSON.stringify([...told])}\n`);
+      process.stdout.write(`limited: ${approved} approvals, answers ${JSON.stringify([...told])}\n`);
       expect(silent).toEqual([]);
     } finally {
       await bursts.close();

@@ -4,17 +4,17 @@ import { seeded } from '../support/seeded.ts';
 import { numberFrom, seedFromEnvironment } from './seed.ts';
 
 /*
- * A bot that is killed at every crash point, with one name and with several in the order, and at KILLS random moments.
+ * A bot is killed at every crash point, with one name and several in the order, and at KILLS random times.
  */
 
 const KILLS = numberFrom('KILLS', 1_000);
-/** Then a new database and workspace are used, and everything is checked. */
+/** Kills before everything is checked and a new database and workspace are used. */
 const KILLS_A_SITE = 25;
 const LANES = 2;
 const MINUTE_MS = 60_000;
 const seed = seedFromEnvironment();
 
-describe('killed at', () => {
+describe('an order survives a kill at', () => {
   let site: CrashSite;
   beforeAll(async () => {
     site = await CrashSite.open();
@@ -22,7 +22,7 @@ describe('killed at', () => {
   afterAll(() => site.close());
 
   test.each(CRASH_POINTS.flatMap((point) => [1, 4].map((names) => [point, names] as const)))(
-    '%s, names in the order: %i',
+    '%s, with %i names',
     async (point, names) => {
       await site.diesAt(point, names);
     },
@@ -31,7 +31,7 @@ describe('killed at', () => {
 });
 
 test(
-  `killed at ${KILLS} random times, SEED=${seed}`,
+  `orders survive ${KILLS} kills at random times, SEED=${seed}`,
   async () => {
     const ends = new Map<string, number>();
     const sites = Array.from({ length: Math.ceil(KILLS / KILLS_A_SITE) }, (_, n) => n);

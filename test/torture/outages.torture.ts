@@ -16,15 +16,15 @@ import { seeded } from '../support/seeded.ts';
 import { JSON_FAULTS } from '../support/service-faults.ts';
 import { numberFrom, seedFromEnvironment } from './seed.ts';
 
-/* Half a minute without a database, a full disk, and every possible failure at once, while people work. */
+/* Half a minute without a database, a full disk, and all failures at once, while people work. */
 
 const MINUTE_MS = 60_000;
 const AWAY_MS = 30_000;
 const ORDERS = numberFrom('ORDERS', 60);
 const seed = seedFromEnvironment();
 
-/** A running bot with a proxy to its database, and Alice linked. */
-async function withDemo(
+/** Runs a bot with a proxy to its database, and Alice linked. */
+async function runDemo(
   work: (t: TestDemo, proxy: DatabaseProxy) => Promise<void>,
   settings: Readonly<Record<string, string>> = {},
 ): Promise<void> {
@@ -40,26 +40,26 @@ async function withDemo(
   }
 }
 
-describe('the database is down for 30 s while people click', () => {
+describe('while the database is down for 30 s', () => {
   test.each(['cut', 'hang'] as const)(
-    '%s: everyone has an answer within 3 s, and afterwards each click works, once',
+    'each click is answered within 3 s, and works once afterwards: %s',
     (how) =>
-      withDemo(async (t, proxy) => {
+      runDemo(async (t, proxy) => {
         const people = [t.bob, t.carol];
         const names = ['soup.rest', 'sushi.rest', 'tapas.rest', 'tavern.rest'];
         const orders = [];
         for (const name of names) orders.push(await ask(t.workspace, t.alice, `/domain renew ${name}`));
         await t.allShown();
         proxy[how]();
-        const until30 = performance.now() + AWAY_MS;
-        for (let turn = 0; performance.now() < until30; turn += 1) {
+        const endsAt = performance.now() + AWAY_MS;
+        for (let turn = 0; performance.now() < endsAt; turn += 1) {
           const person = people[turn % people.length];
           const order = orders[turn % orders.length];
-          if (person === undefined || order === undefined) throw new Error('nobody is there');
+          if (person === undefined || order === undefined) throw new Error('there is no person or order');
           const startedAt = performance.now();
           const told = await toldAfter(t.workspace, person, () => person.click(order.card, 'order_approve'));
           expect(told).toMatch(/database doesn’t respond|takes longer than usual/);
-          expect(performance.now() - startedAt, 'ms until it was said').toBeLessThan(3_000);
+          expect(performance.now() - startedAt, 'ms until the answer').toBeLessThan(3_000);
           await sleep(500);
         }
         for (const order of orders) expect(requestsOf(t.service, order)).toEqual([]);
@@ -77,14 +77,14 @@ describe('the database is down for 30 s while people click', () => {
 });
 
 test(
-  'the disk is full (needs root, for a small disk): people get an error, nothing is sent, then all continues',
+  'while the disk is full, people get an error and nothing is sent (needs root, for a small disk)',
   async () => {
     const disk = mkdtempSync(join(tmpdir(), 'domain-steward-disk-'));
     const admin = new pg.Client({ connectionString: inject('postgresUrl') });
     await admin.connect();
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=48m', 'tmpfs', disk]);
     try {
-      // It must belong to PostgreSQL's user.
+      // PostgreSQL's user must own it.
       const { rows } = await admin.query<{ folder: string }>('SELECT current_setting($1) AS folder', [
         'data_directory',
       ]);
@@ -124,7 +124,7 @@ test(
           const cards = t.workspace.messages(DOMAINS).length;
           await alice.command(DOMAINS, `/domain renew full-${tries}.rest -- ${reason}`);
           await until(
-            'it is answered',
+            'the command is answered',
             () => alice.ephemerals().length > before || t.workspace.messages(DOMAINS).length > cards,
             20_000,
           );
@@ -169,13 +169,13 @@ const orderRow = z.object({
 });
 
 test(
-  `everything fails at once, SEED=${seed}: at most one charge per order, each outcome true, each card right`,
+  `when everything fails at once, each order is charged at most once and shown correctly, SEED=${seed}`,
   () =>
-    withDemo(
+    runDemo(
       async (t, proxy) => {
         const random = seeded(seed);
         const below = (n: number) => Math.floor(random() * n);
-        const oneOf = <T>(all: readonly T[]): T => {
+        const pick = <T>(all: readonly T[]): T => {
           const one = all[below(all.length)];
           if (one === undefined) throw new Error('there is nothing to choose from');
           return one;
@@ -183,7 +183,7 @@ test(
         const { alice } = t;
         const approvers: readonly Actor[] = [t.bob, t.carol];
         const database = new pg.Client({ connectionString: t.databaseUrl });
-        // It ends with its database if the test fails before.
+        // If the test fails first, the connection ends with its database.
         database.on('error', () => undefined);
         await database.connect();
         const rows = async () => {
@@ -195,7 +195,7 @@ test(
           return z.array(orderRow).parse(found.rows);
         };
         const move = (ms: number) => t.demo.moveTime(ms).catch(() => undefined);
-        const pressAll = async () => {
+        const clickAll = async () => {
           const waiting = new Set(
             (await rows()).filter(({ state }) => state === 'PENDING').map(({ id }) => id),
           );
@@ -207,21 +207,21 @@ test(
             if (id === undefined || !waiting.has(id) || !buttonsOf(card).includes('order_approve')) continue;
             // If the bot couldn't post in the channel, only Alice has the card.
             if (card.channel === 'D0ALICE') await alice.click(card, 'order_cancel');
-            else await oneOf(approvers).click(card, 'order_approve');
+            else await pick(approvers).click(card, 'order_approve');
           }
         };
-        const troubles: readonly (() => unknown)[] = [
+        const causeFailure: readonly (() => unknown)[] = [
           () =>
             t.service.faults.set({
-              kind: oneOf(JSON_FAULTS),
+              kind: pick(JSON_FAULTS),
               times: 1 + below(3),
               match: { task: 'domain.renew' },
             }),
           () =>
             t.workspace.faults.set({
-              method: oneOf(SLACK_METHODS),
+              method: pick(SLACK_METHODS),
               times: 1 + below(2),
-              ...oneOf(SLACK_FAULTS),
+              ...pick(SLACK_FAULTS),
             }),
           async () => {
             if (below(2) === 0) proxy.cut();
@@ -230,17 +230,17 @@ test(
             proxy.mend();
           },
           () => move((below(3) === 0 ? -1 : 1) * below(2 * 60) * MINUTE_MS),
-          () => pressAll(),
+          () => clickAll(),
         ];
         await move(24 * 60 * MINUTE_MS);
         for (let n = 0; n < ORDERS; n += 1) {
           const name = `chaos-${n}.rest`;
           t.service.state.addDomain({ name, context: 4 });
-          if (below(3) > 0) void Promise.resolve(oneOf(troubles)()).catch(() => undefined);
+          if (below(3) > 0) void Promise.resolve(pick(causeFailure)()).catch(() => undefined);
           const acked = await alice.command(below(2) === 0 ? DOMAINS : 'C0GENERAL', `/domain renew ${name}`);
           expect(acked.acked, `SEED=${seed}: the command for ${name} is acknowledged`).toBe(true);
           await sleep(below(150));
-          if (below(4) === 0) await pressAll();
+          if (below(4) === 0) await clickAll();
         }
         t.service.faults.clear();
         t.workspace.faults.clear();
@@ -251,14 +251,14 @@ test(
           `SEED=${seed}: every order has ended`,
           async () => {
             await move(20 * MINUTE_MS);
-            await pressAll();
+            await clickAll();
             await sleep(300);
             return (await rows()).every(isOver);
           },
           3 * MINUTE_MS,
         );
         await until(
-          `SEED=${seed}: every order is shown as it is`,
+          `SEED=${seed}: every message about an order is up to date`,
           async () => {
             const { rows: behind } = await database.query(BEHIND);
             if (behind.length > 0) await move(11 * MINUTE_MS);
@@ -270,25 +270,24 @@ test(
 
         const ends = new Map<string, number>();
         for (const { id, state, name, cards } of await rows()) {
-          const what = `SEED=${seed}: order ${id} for ${name}, ${state}`;
+          const label = `SEED=${seed}: order ${id} for ${name}, ${state}`;
           ends.set(state, (ends.get(state) ?? 0) + 1);
           const sent = t.service.requestsFor({ ctid: id });
           const charges = t.service.state.charges.filter(({ ctid }) => ctid === id).length;
-          expect(sent.filter(({ status }) => status !== 429).length, `${what}: requests`).toBeLessThanOrEqual(
-            1,
-          );
-          expect(charges, `${what}: charges`).toBeLessThanOrEqual(1);
-          if (state === 'SUCCEEDED') expect(charges, `${what}: told as done`).toBe(1);
-          if (state === 'FAILED') expect(charges, `${what}: told as failed`).toBe(0);
+          const accepted = sent.filter(({ status }) => status !== 429);
+          expect(accepted.length, `${label}: requests`).toBeLessThanOrEqual(1);
+          expect(charges, `${label}: charges`).toBeLessThanOrEqual(1);
+          if (state === 'SUCCEEDED') expect(charges, `${label}: reported as done`).toBe(1);
+          if (state === 'FAILED') expect(charges, `${label}: reported as failed`).toBe(0);
           const seen = ['C0DOMAINS', 'C0GENERAL', 'D0ALICE']
             .flatMap((channel) => t.workspace.messages(channel))
             .filter((message) => orderOf(message)?.id === id);
-          expect(cards.length, `${what}: cards that the bot knows`).toBeGreaterThan(0);
+          expect(cards.length, `${label}: cards that the bot knows`).toBeGreaterThan(0);
           const known = seen.filter(({ ts }) => cards.includes(ts));
           const right = known.filter((card) => orderOf(card)?.state === state);
           const told = seen.filter(({ ts }) => !cards.includes(ts)).map((reply) => orderOf(reply)?.state);
-          // A card that Slack refused to update shows less than its thread.
-          if (right.length < known.length) expect(told, `${what}: its thread`).toContain(state);
+          // If Slack refused to update a card, its thread has the state.
+          if (right.length < known.length) expect(told, `${label}: its thread`).toContain(state);
         }
         process.stdout.write(`SEED=${seed}: ${JSON.stringify(Object.fromEntries(ends))}\n`);
         expect([...ends.values()].reduce((sum, count) => sum + count, 0)).toBeGreaterThan(ORDERS / 3);

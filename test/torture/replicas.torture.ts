@@ -4,8 +4,8 @@ import { seeded } from '../support/seeded.ts';
 import { numberFrom, seedFromEnvironment } from './seed.ts';
 
 /*
- * Three bots on one database, ORDERS orders, and CLICKS concurrent clicks on each, with and without bots that are
- * killed meanwhile: during requests and clicks, during execution and during notification.
+ * Three bots on one database, ORDERS orders, and CLICKS concurrent clicks on each. With and without bots that
+ * are killed during requests and clicks, during execution and during notification.
  */
 
 const ORDERS = numberFrom('ORDERS', 500);
@@ -22,7 +22,7 @@ describe.each([
   ['HTTP', true],
   ['Socket Mode', false],
   ['Socket Mode', true],
-] as const)('%s, with bots killed: %s', (mode, areKilled) => {
+] as const)('three bots over %s (kills: %s)', (mode, areKilled) => {
   let replicas: Replicas;
   beforeAll(async () => {
     replicas = await Replicas.start(3, { socketMode: mode === 'Socket Mode' });
@@ -30,7 +30,7 @@ describe.each([
   afterAll(() => replicas.close());
 
   test(
-    `${ORDERS} orders, ${CLICKS} clicks each, SEED=${seed}`,
+    `send ${ORDERS} orders with ${CLICKS} clicks each once, SEED=${seed}`,
     async () => {
       const { site } = replicas;
       const ends = new Map<string, number>();
@@ -39,35 +39,35 @@ describe.each([
         const names = Array.from({ length: ORDERS }, (_, n) => site.names(`torture-${n}`));
         const patience = { clicks: CLICKS, withinMs: PATIENCE_WITH_KILLS_MS };
         kills = await replicas.whileKilled(seeded(seed), () =>
-          inLanes(names, LANES, (name) => site.settles(name, `SEED=${seed}`, patience)),
+          runInLanes(names, LANES, (name) => site.settles(name, `SEED=${seed}`, patience)),
         );
         for (const name of names) {
           const { state } = await site.settles(name, `SEED=${seed}`);
           ends.set(state, (ends.get(state) ?? 0) + 1);
         }
         const ctids = site.requests().map(({ ctid }) => ctid);
-        expect(new Set(ctids).size, `SEED=${seed}: requests, each once`).toBe(ctids.length);
+        expect(new Set(ctids).size, `SEED=${seed}: distinct requests`).toBe(ctids.length);
       } else {
         const names = await replicas.asked(ORDERS, 'torture');
-        await inLanes(names, LANES, (name) => replicas.press(name, CLICKS));
+        await runInLanes(names, LANES, (name) => replicas.press(name, CLICKS));
         for (const name of names) {
           const { state } = await site.settles(name, `SEED=${seed}`);
           ends.set(state, (ends.get(state) ?? 0) + 1);
         }
         expect(Object.fromEntries(ends), `SEED=${seed}`).toEqual({ SUCCEEDED: ORDERS });
         expect(site.requests(), `SEED=${seed}: requests`).toHaveLength(ORDERS);
-        expect([...site.strays], `SEED=${seed}: cards that nobody kept up to date`).toEqual([]);
+        expect([...site.strays], `SEED=${seed}: cards that no bot keeps up to date`).toEqual([]);
       }
       process.stdout.write(
-        `${mode}, ${ORDERS} orders, ${kills} kills, ${replicas.askedAgain} asked again, ${site.strays.size} stray cards: ${JSON.stringify(Object.fromEntries(ends))}\n`,
+        `${mode}, ${ORDERS} orders, ${kills} kills, ${replicas.askedAgain} requested again, ${site.strays.size} stray cards: ${JSON.stringify(Object.fromEntries(ends))}\n`,
       );
     },
     HOUR_MS,
   );
 });
 
-/** Works on all of them with a fixed concurrency. */
-async function inLanes<T>(
+/** Runs work for each with a fixed concurrency. */
+async function runInLanes<T>(
   all: readonly T[],
   lanes: number,
   work: (each: T) => Promise<unknown>,

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 
-/** An integer from the environment. */
+/** A non-negative integer from the environment. */
 export function numberFrom(variable: string, otherwise: number): number {
   const text = process.env[variable];
   if (text === undefined) return otherwise;
@@ -9,7 +9,7 @@ export function numberFrom(variable: string, otherwise: number): number {
   return value;
 }
 
-/** SEED, or a new one; printed, because it repeats a run. */
+/** SEED or a new seed, printed so that the run can be repeated. */
 export function seedFromEnvironment(): number {
   const seed = numberFrom('SEED', randomInt(2 ** 31));
   process.stdout.write(`SEED=${seed}\n`);

@@ -7,7 +7,7 @@ import {
 } from '../../src/zones/calendar-day.ts';
 import fc, { runs } from '../support/properties.ts';
 
-/** Half-hour and quarter-hour offsets, half-hour daylight saving, clocks that change at midnight, a skipped day. */
+/** These include fractional offsets, half-hour daylight saving, changes at midnight, and a skipped day. */
 const ZONES = [
   'UTC',
   'Europe/Berlin',
@@ -28,20 +28,21 @@ const formats = new Map(
   ZONES.map((timeZone) => [timeZone, new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short' })]),
 );
 
-test.each(ZONES)('%s: the day equals Intl’s, through every change of the clock', (timeZone) => {
+test.each(ZONES)('the day in %s matches Intl through every clock change', (timeZone) => {
   const wrong: string[] = [];
   for (const year of [2011, 2027]) {
     for (let at = Date.UTC(year, 0, 1); at < Date.UTC(year + 1, 0, 1); at += HALF_HOUR_MS) {
       for (const moment of [new Date(at - 1), new Date(at)]) {
-        const told = formats.get(timeZone)?.format(moment);
-        if (formatCalendarDay(moment, timeZone) !== told) wrong.push(`${moment.toISOString()} is ${told}`);
+        const expected = formats.get(timeZone)?.format(moment);
+        if (formatCalendarDay(moment, timeZone) !== expected)
+          wrong.push(`${moment.toISOString()} is ${expected}`);
       }
     }
   }
   expect(wrong.slice(0, 5)).toEqual([]);
 });
 
-test('any time has the same day as in Intl', () => {
+test('the day of any time matches Intl', () => {
   fc.assert(
     fc.property(
       fc.date({ min: new Date('1970-01-02'), max: new Date('2199-12-31'), noInvalidDate: true }),
@@ -52,7 +53,7 @@ test('any time has the same day as in Intl', () => {
   );
 });
 
-test('days and their numbers convert both ways', () => {
+test('day numbers convert to days and back', () => {
   expect(formatDayNumber(0)).toBe('1970-01-01');
   expect(parseDayNumber('2028-03-01') - parseDayNumber('2028-02-28')).toBe(2);
   for (let number = -1_000; number < 30_000; number += 1) {
@@ -67,6 +68,6 @@ test.each([
   ['2027-13-01', false],
   ['2027-6-1', false],
   ['2027-06-14T00:00:00Z', false],
-])('%s is a day: %s', (text, isDay) => {
+])('%s is a calendar day: %s', (text, isDay) => {
   expect(isCalendarDay(text)).toBe(isDay);
 });

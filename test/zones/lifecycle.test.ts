@@ -7,7 +7,7 @@ import fc from '../support/properties.ts';
 
 const expiresAt = new Date('2026-03-01T10:00:00Z');
 
-function phaseAt(now: string, deletedAt?: Date) {
+function getPhase(now: string, deletedAt?: Date) {
   return computeLifecycle(restZone, { expiresAt, deletedAt }, new Date(now)).current.phase;
 }
 
@@ -16,8 +16,8 @@ test.each([
   ['rest', restZone, 'pending_delete', 'pending_delete'],
   ['a zone without periods', generalZone, 'redemption', 'deleted'],
   ['a zone without periods', generalZone, 'pending_delete', 'pending_delete'],
-] as const)('in %s the registry’s phase wins over the dates', (_zone, zone, deletionPhase, phase) => {
-  // By its dates, a .rest name that was deleted a day ago can be restored, and one deleted two months ago is released.
+] as const)('in %s the registry’s phase overrides the dates', (_zone, zone, deletionPhase, phase) => {
+  // By dates alone, a .rest name is restorable a day after its deletion, and released after two months.
   for (const days of [1, 60]) {
     const now = new Date('2026-02-20T00:00:00Z');
     const deletedAt = new Date(now.getTime() - days * 86_400_000);
@@ -38,7 +38,7 @@ describe('an unrenewed .rest name', () => {
     ['2026-05-20T10:00:00Z', 'released'],
     ['2036-01-01T00:00:00Z', 'released'],
   ])('at %s is %s', (now, phase) => {
-    expect(phaseAt(now)).toBe(phase);
+    expect(getPhase(now)).toBe(phase);
   });
 
   test('has a last safe day for each stage and a deadline for the restore', () => {
@@ -58,21 +58,21 @@ describe('an unrenewed .rest name', () => {
 });
 
 describe('a known deletion', () => {
-  test('replaces the assumed one', () => {
+  test('replaces the assumed deletion', () => {
     const deletedAt = new Date('2026-03-10T00:00:00Z');
-    expect(phaseAt('2026-03-09T00:00:00Z', deletedAt)).toBe('auto_renew_grace');
-    expect(phaseAt('2026-03-10T00:00:00Z', deletedAt)).toBe('redemption');
+    expect(getPhase('2026-03-09T00:00:00Z', deletedAt)).toBe('auto_renew_grace');
+    expect(getPhase('2026-03-10T00:00:00Z', deletedAt)).toBe('redemption');
     const life = computeLifecycle(restZone, { expiresAt, deletedAt }, deletedAt);
     expect(life.current.until).toEqual(new Date('2026-04-09T00:00:00Z'));
     expect(life.isDeletionKnown).toBe(true);
   });
 
-  test('before the expiry leaves no grace', () => {
+  test('before expiry leaves no grace period', () => {
     const deletedAt = new Date('2026-02-01T00:00:00Z');
-    expect(phaseAt('2026-01-31T00:00:00Z', deletedAt)).toBe('registered');
-    expect(phaseAt('2026-03-02T00:00:00Z', deletedAt)).toBe('redemption');
-    expect(phaseAt('2026-03-03T00:00:00Z', deletedAt)).toBe('pending_delete');
-    expect(phaseAt('2026-03-08T00:00:00Z', deletedAt)).toBe('released');
+    expect(getPhase('2026-01-31T00:00:00Z', deletedAt)).toBe('registered');
+    expect(getPhase('2026-03-02T00:00:00Z', deletedAt)).toBe('redemption');
+    expect(getPhase('2026-03-03T00:00:00Z', deletedAt)).toBe('pending_delete');
+    expect(getPhase('2026-03-08T00:00:00Z', deletedAt)).toBe('released');
   });
 });
 
@@ -85,7 +85,7 @@ test('the last safe day is a calendar day in people’s time zone', () => {
   expect(dayIn('Pacific/Kiritimati')).toBe('2026-02-28');
 });
 
-test('without documented periods a name is registered or expired', () => {
+test('a name in a zone without documented periods is either registered or expired', () => {
   const at = (now: string) => computeLifecycle(generalZone, { expiresAt }, new Date(now));
   expect(at('2026-03-01T09:59:59Z').current.phase).toBe('registered');
   expect(at('2026-03-01T10:00:00Z').current.phase).toBe('expired');
@@ -93,7 +93,7 @@ test('without documented periods a name is registered or expired', () => {
   expect(at('2026-03-01T10:00:00Z').stages.map(({ phase }) => phase)).toEqual(['registered', 'expired']);
 });
 
-test('without documented periods a deleted name stays deleted, whatever its expiry was', () => {
+test('a deleted name in a zone without documented periods stays deleted', () => {
   const phase = (deletedAt: string, now: string) =>
     computeLifecycle(generalZone, { expiresAt, deletedAt: new Date(deletedAt) }, new Date(now)).current.phase;
   expect(phase('2026-02-01T00:00:00Z', '2026-01-31T00:00:00Z')).toBe('registered');

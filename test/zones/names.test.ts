@@ -4,19 +4,19 @@ import { formatZoneIssue } from '../../src/slack/names/zone-issue.view.ts';
 import { formatDomainName, parseDomainName } from '../../src/zones/names.ts';
 import fc, { runs } from '../support/properties.ts';
 
-function nameOf(text: string): string {
+function parseName(text: string): string {
   const parsed = parseDomainName(text);
-  if (!parsed.ok) throw new Error(`${JSON.stringify(text)} was refused: ${parsed.issue.code}`);
+  if (!parsed.ok) throw new Error(`${JSON.stringify(text)} is refused: ${parsed.issue.code}`);
   return parsed.value.ascii;
 }
 
-function problemOf(text: string): string {
+function formatIssue(text: string): string {
   const parsed = parseDomainName(text);
-  if (parsed.ok) throw new Error(`${JSON.stringify(text)} was taken as ${parsed.value.ascii}`);
+  if (parsed.ok) throw new Error(`${JSON.stringify(text)} is accepted as ${parsed.value.ascii}`);
   return formatZoneIssue(parsed.issue);
 }
 
-describe('reading a domain name', () => {
+describe('parsing a domain name', () => {
   test.each([
     ['cafe.rest', 'cafe.rest'],
     ['  Cafe.REST \n', 'cafe.rest'],
@@ -41,7 +41,7 @@ describe('reading a domain name', () => {
     ['\u00a0cafe.rest\u202f', 'cafe.rest'],
     ['ca\u200dfe\u200c.rest', 'cafe.rest'],
     ['<http://cafe.rest|ca\u200bfe.rest>', 'cafe.rest'],
-    // A joiner between Persian letters belongs to the name.
+    // A joiner between Persian letters is part of the name.
     ['نامه\u200cای.com', 'xn--mgba3gch31f060k.com'],
     // Zones without a profile have only the rules of DNS.
     ['☕.com', 'xn--53h.com'],
@@ -53,8 +53,8 @@ describe('reading a domain name', () => {
     [`${'a'.repeat(63)}.rest`, `${'a'.repeat(63)}.rest`],
     ['a.rest', 'a.rest'],
     ['1a-2.rest', '1a-2.rest'],
-  ])('%j is %s', (text, ascii) => {
-    expect(nameOf(text)).toBe(ascii);
+  ])('normalizes %j to %s', (text, ascii) => {
+    expect(parseName(text)).toBe(ascii);
   });
 
   test.each([
@@ -85,22 +85,22 @@ describe('reading a domain name', () => {
     ['xn--ls8h.rest', 'isn’t a letter or digit'],
     ['cafe.rest\u202e', 'invisible character'],
     ['ca\u0000fe.rest', 'invisible character'],
-  ])('%j is refused: %s', (text, words) => {
-    expect(problemOf(text)).toContain(words);
+  ])('refuses %j: %s', (text, words) => {
+    expect(formatIssue(text)).toContain(words);
   });
 
-  test('a second xn-- spelling of the same letters is refused', () => {
-    expect(nameOf('嵶嵲.rest')).toBe('xn--3oth.rest');
-    expect(problemOf('xn---3oth.rest')).toContain('isn’t a valid xn-- form');
+  test('refuses a second xn-- form of the same letters', () => {
+    expect(parseName('嵶嵲.rest')).toBe('xn--3oth.rest');
+    expect(formatIssue('xn---3oth.rest')).toContain('isn’t a valid xn-- form');
   });
 
-  test('a long text is quoted truncated and without invisible characters', () => {
-    const problem = problemOf(`<script>\u200b\u202e${'x'.repeat(5000)}`);
+  test('quotes long text truncated and without invisible characters', () => {
+    const problem = formatIssue(`<script>\u200b\u202e${'x'.repeat(5000)}`);
     expect(problem.length).toBeLessThan(200);
     expect(problem).not.toMatch(/[\u200b\u202e]/);
   });
 
-  test('the zone is the last label', () => {
+  test('returns the last label as the zone', () => {
     const parsed = parseDomainName('example.co.uk');
     expect(parsed).toEqual({
       ok: true,
@@ -108,7 +108,7 @@ describe('reading a domain name', () => {
     });
   });
 
-  test('every accepted name is valid by RFC 1123 and reads back unchanged', () => {
+  test('returns only names that are valid by RFC 1123 and parse to themselves', () => {
     const label = fc.string({ unit: fc.constantFrom(...'abzAZ09-éüßñλя日ا·_ .@/%<>|\u200b😀') });
     const text = fc.array(label, { minLength: 1, maxLength: 4 }).map((labels) => labels.join('.'));
     const anything = fc.oneof(text, fc.webUrl(), fc.domain(), fc.string({ unit: 'grapheme' }), fc.ipV6());
@@ -122,8 +122,8 @@ describe('reading a domain name', () => {
         const { ascii, unicode } = parsed.value;
         expect(ascii.length).toBeLessThanOrEqual(253);
         for (const part of ascii.split('.')) expect(part).toMatch(/^(?!-)[a-z0-9-]{1,63}(?<!-)$/);
-        expect(nameOf(ascii)).toBe(ascii);
-        expect(nameOf(unicode)).toBe(ascii);
+        expect(parseName(ascii)).toBe(ascii);
+        expect(parseName(unicode)).toBe(ascii);
         if (unicode !== ascii) expect(domainToASCII(unicode)).toBe(ascii);
       }),
       { numRuns: runs(1000) },
@@ -131,13 +131,13 @@ describe('reading a domain name', () => {
   });
 });
 
-test('a name is shown in both forms if they differ', () => {
+test('a name is formatted in both forms if they differ', () => {
   expect(formatDomainName('cafe.rest')).toBe('cafe.rest');
   expect(formatDomainName('xn--mnchen-3ya.rest')).toBe('münchen.rest (xn--mnchen-3ya.rest)');
   expect(formatDomainName('xn--a.rest')).toBe('xn--a.rest');
 });
 
-test('a nameserver may be in any zone, and must be a valid name', () => {
+test('a nameserver can be in any zone, and must be a valid name', () => {
   expect(parseDomainName(' NS1.Example.NET. ')).toEqual({
     ok: true,
     value: { ascii: 'ns1.example.net', unicode: 'ns1.example.net', zone: 'net' },

@@ -14,17 +14,17 @@ import {
 } from '../../src/zones/rules.ts';
 import fc from '../support/properties.ts';
 
-function name(text: string): DomainName {
+function parseName(text: string): DomainName {
   const parsed = parseDomainName(text);
   if (!parsed.ok) throw new Error(parsed.issue.code);
   return parsed.value;
 }
 
-function hosts(count: number): string[] {
+function createHosts(count: number): string[] {
   return Array.from({ length: count }, (_, index) => `ns${index + 1}.example.net`);
 }
 
-test('a name follows the profile of its zone, or else the general rules', () => {
+test('a name has the profile of its zone, or else the general rules', () => {
   expect(findZoneProfile('cafe.rest')).toBe(restZone);
   expect(findZoneProfile('CAFE.REST.')).toBe(restZone);
   expect(findZoneProfile('rest')).toBe(restZone);
@@ -44,7 +44,7 @@ describe('names in .rest', () => {
     'col·lecció.rest',
     'þorn.rest',
   ])('%s can be registered', (text) => {
-    expect(checkName(name(text))).toEqual([]);
+    expect(checkName(parseName(text))).toEqual([]);
   });
 
   test.each([
@@ -55,11 +55,11 @@ describe('names in .rest', () => {
     ['a·b.rest', 'letters that .rest doesn’t allow'],
     ['www.cafe.rest', 'www.cafe.rest is a subdomain of cafe.rest'],
     ['ab--cd.rest', 'hyphens in positions 3 and 4'],
-  ])('%s cannot: %s', (text, words) => {
-    expect(checkName(name(text)).map(formatZoneIssue).join(' ')).toContain(words);
+  ])('%s can’t be registered: %s', (text, words) => {
+    expect(checkName(parseName(text)).map(formatZoneIssue).join(' ')).toContain(words);
   });
 
-  test('every letter of ISO 8859-1 is accepted and no other letter', () => {
+  test('the only accepted letters are those of ISO 8859-1', () => {
     for (let code = 0xa0; code <= 0x250; code += 1) {
       const character = String.fromCodePoint(code);
       const parsed = parseDomainName(`a${character}b.rest`);
@@ -72,9 +72,9 @@ describe('names in .rest', () => {
     }
   });
 
-  test('other zones accept every valid name', () => {
-    expect(checkName(name('日本.jp'))).toEqual([]);
-    expect(checkName(name('a.b.example.co.uk'))).toEqual([]);
+  test('every valid name is accepted in other zones', () => {
+    expect(checkName(parseName('日本.jp'))).toEqual([]);
+    expect(checkName(parseName('a.b.example.co.uk'))).toEqual([]);
   });
 });
 
@@ -87,14 +87,14 @@ describe('a name to register, watch or renew', () => {
     ['www.cafe.example', 'cafe.example'],
     ['www.cafe.rest', 'cafe.rest'],
   ])('%s is a host of %s', (host, registered) => {
-    expect(checkRegistrable(name(host))).toContainEqual(
+    expect(checkRegistrable(parseName(host))).toContainEqual(
       expect.objectContaining({ code: 'subdomain', registered }),
     );
   });
 
-  // Siblings: a wildcard rule, and a private suffix registered by its operator.
-  test.each(['co.uk', 'com.au', 'foo.ck'])('%s is a public suffix, which nobody can register', (text) => {
-    expect(checkRegistrable(name(text))).toEqual([{ code: 'public_suffix', name: text }]);
+  // Includes a wildcard rule of the public suffix list.
+  test.each(['co.uk', 'com.au', 'foo.ck'])('%s is a public suffix', (text) => {
+    expect(checkRegistrable(parseName(text))).toEqual([{ code: 'public_suffix', name: text }]);
   });
 
   test.each([
@@ -107,28 +107,29 @@ describe('a name to register, watch or renew', () => {
     'cafe.rest',
     'uk.com',
   ])('%s is registrable', (text) => {
-    expect(checkRegistrable(name(text))).toEqual([]);
+    expect(checkRegistrable(parseName(text))).toEqual([]);
   });
 });
 
 describe('nameservers', () => {
-  test('as many as the zone accepts and no more', () => {
+  test('must be as many as the zone accepts', () => {
     for (let count = 0; count <= 9; count += 1) {
-      const problems = checkNameServers(restZone, hosts(count)).map(formatZoneIssue);
+      const problems = checkNameServers(restZone, createHosts(count)).map(formatZoneIssue);
       expect([count, problems.length]).toEqual([count, count >= 2 && count <= 7 ? 0 : 1]);
       if (count === 1) expect(problems[0]).toContain('Add more');
       if (count === 8) expect(problems[0]).toContain('Remove some');
     }
   });
 
-  test('any number from one if no rules are known', () => {
+  test('can be any number from one if the zone has no rules', () => {
     expect(checkNameServers(generalZone, []).map(formatZoneIssue)).toEqual([
       'A name needs at least 1 nameserver, but you entered 0. Add more.',
     ]);
-    for (const count of [1, 13, 14, 40]) expect(checkNameServers(generalZone, hosts(count))).toEqual([]);
+    for (const count of [1, 13, 14, 40])
+      expect(checkNameServers(generalZone, createHosts(count))).toEqual([]);
   });
 
-  test('the message says what to enter, also for a zone without a maximum', () => {
+  test('have a message that says what to change, even if the zone has no maximum', () => {
     expect(formatZoneIssue({ code: 'nameserver_count', given: 1, min: 2 })).toBe(
       'A name needs at least 2 nameservers, but you entered 1. Add more.',
     );
@@ -137,12 +138,12 @@ describe('nameservers', () => {
     );
   });
 
-  test('each one once, in any form', () => {
+  test('must be different, in any spelling', () => {
     const issues = checkNameServers(restZone, ['ns1.example.net', 'NS1.example.net.', 'ns1.example.net']);
     expect(issues).toEqual([{ code: 'nameserver_repeated', host: 'ns1.example.net' }]);
   });
 
-  test('each one a valid host name', () => {
+  test('must be valid host names', () => {
     expect(checkNameServers(restZone, ['ns1.example.net', '192.0.2.1', 'ns'])).toEqual([
       { code: 'nameserver_unreadable', issue: { code: 'ip_address', text: '192.0.2.1' } },
       { code: 'nameserver_unreadable', issue: { code: 'no_ending', text: 'ns', example: 'ns.rest' } },
@@ -153,17 +154,17 @@ describe('nameservers', () => {
 test.each([
   [restZone, [1, 2, 10], [0, -1, 11, 1.5, Number.NaN, Number.POSITIVE_INFINITY]],
   [generalZone, [1, 10, 11, 99], [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]],
-])('periods are integers from 1, up to the documented maximum', (zone, right, wrong) => {
+])('periods must be integers from 1 to the documented maximum', (zone, right, wrong) => {
   for (const period of right) expect(checkPeriod(zone, period), String(period)).toEqual([]);
   for (const period of wrong) expect(checkPeriod(zone, period), String(period)).toHaveLength(1);
 });
 
-test('the error codes of .rest are those in its profile', () => {
+test('.rest has 18 distinct error codes', () => {
   expect(restZone.errorCodes).toHaveLength(18);
   expect(new Set(restZone.errorCodes).size).toBe(18);
 });
 
-test('any list of servers gets sentences as an answer', () => {
+test('any list of nameservers gets complete sentences', () => {
   fc.assert(
     fc.property(fc.array(fc.oneof(fc.domain(), fc.string()), { maxLength: 20 }), (list) => {
       for (const issue of checkNameServers(restZone, list))
@@ -181,6 +182,6 @@ test.each([
   ['agency.gov', false],
   ['cafe.xn--p1ai', false],
   ['cafe.unheard-of', false],
-])('%s is in a generic zone: %s', (name, isGeneric) => {
-  expect(isGenericZone(name)).toBe(isGeneric);
+])('%s is in a generic zone: %s', (parseName, isGeneric) => {
+  expect(isGenericZone(parseName)).toBe(isGeneric);
 });

@@ -39,23 +39,23 @@ const onLinux = process.platform === 'linux';
 useServers();
 
 describe('the owner', () => {
-  test('starts over when initdb was interrupted', async () => {
+  test('starts over after an interrupted initdb', async () => {
     await mkdir(join(shared, 'postgres/data.partial/base'), { recursive: true });
     await writeFile(join(shared, 'postgres/data.partial/PG_VERSION'), '18\n');
     const { url } = await start({ settings: HASTY });
     expect(await query(url, 'SELECT 1 AS n')).toEqual([{ n: 1 }]);
   });
 
-  test('a killed server is restarted at the same address', async () => {
+  test('restarts a killed server at the same URL', async () => {
     const { url } = await start();
     await query(url, 'CREATE TABLE survives AS SELECT 1 AS n');
     process.kill(await serverPid(shared), 'SIGKILL');
     await vi.waitUntil(() => query(url, 'SELECT 1').catch(() => false), { timeout: 15_000, interval: 50 });
-    expect(await query(url, 'SELECT n FROM survives'), 'a committed row was lost').toEqual([{ n: 1 }]);
+    expect(await query(url, 'SELECT n FROM survives'), 'committed rows').toEqual([{ n: 1 }]);
     await query(url, 'DROP TABLE survives');
   });
 
-  test('stopping twice is safe', async () => {
+  test('can be stopped twice', async () => {
     const owner = await start();
     await Promise.all([owner.stop(), owner.stop()]);
     await owner.stop();
@@ -63,23 +63,23 @@ describe('the owner', () => {
   });
 });
 
-describe('only one process owns the folder', () => {
-  const WORDS = /is in use by .*DATA_DIR.*DATABASE_URL/;
-  const REFUSED = { problem: 'in_use', message: expect.stringMatching(WORDS) };
+describe('ownership of a folder', () => {
+  const IN_USE_MESSAGE = /is in use by .*DATA_DIR.*DATABASE_URL/;
+  const IN_USE_ERROR = { problem: 'in_use', message: expect.stringMatching(IN_USE_MESSAGE) };
 
-  test('a second owner is refused and the first one continues, even in the same process', async () => {
+  test('is refused to a second owner, even in the same process, while the first one continues', async () => {
     const { url } = await start();
     await expect(start()).rejects.toMatchObject({
-      ...REFUSED,
+      ...IN_USE_ERROR,
       message: expect.stringContaining(`process ${process.pid}`),
     });
     const child = startOwner(shared);
     expect(await child.ended).toBe(1);
-    expect(child.output()).toMatch(WORDS);
+    expect(child.output()).toMatch(IN_USE_MESSAGE);
     expect(await query(url, 'SELECT 1 AS n')).toEqual([{ n: 1 }]);
   });
 
-  test('of several owners starting at once in two processes on an empty folder, one gets it', async () => {
+  test('goes to one of several owners that start concurrently on an empty folder', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'domain-steward-race-'));
     await chmod(dataDir, 0o755);
     folders.push(dataDir);
@@ -94,18 +94,18 @@ describe('only one process owns the folder', () => {
     const [, ...here] = started;
     const refused = here.filter(({ status }) => status === 'rejected');
     expect(refused.length).toBeGreaterThan(0);
-    for (const one of refused) expect(one).toMatchObject({ reason: REFUSED });
+    for (const one of refused) expect(one).toMatchObject({ reason: IN_USE_ERROR });
   });
 
-  test("the server is protected too if the folder's lock was lost", async () => {
+  test('is refused because of a running server even if the lock files are deleted', async () => {
     const { url } = await start();
     const home = join(shared, 'postgres');
     for (const file of await readdir(home)) if (file.startsWith('lock.')) await rm(join(home, file));
-    await expect(start()).rejects.toMatchObject(REFUSED);
-    expect(await query(url, 'SELECT 1 AS n'), 'the first lost its server').toEqual([{ n: 1 }]);
+    await expect(start()).rejects.toMatchObject(IN_USE_ERROR);
+    expect(await query(url, 'SELECT 1 AS n'), 'the first owner’s server').toEqual([{ n: 1 }]);
   });
 
-  test('a killed owner leaves the server running; the next one takes it over, and stops it when done', async () => {
+  test('passes from a killed owner to the next, which takes over the running server', async () => {
     const child = startOwner(shared);
     const [, url] = await child.line(/^serving (.*)$/);
     const pid = await serverPid(shared);
@@ -113,12 +113,12 @@ describe('only one process owns the folder', () => {
 
     const next = await start();
     expect(next.url).toBe(url);
-    expect(await serverPid(shared), 'a second server was started').toBe(pid);
+    expect(await serverPid(shared), 'process ID of the server').toBe(pid);
     await next.stop();
     expect(await isStopped(shared)).toBe(true);
   });
 
-  test('after Ctrl-C in its terminal, the bot keeps the database until it has drained', async () => {
+  test('lasts after Ctrl-C until the owner has drained', async () => {
     const child = startOwner(shared);
     await child.line(/^serving /);
     process.kill(-child.pid, 'SIGINT');
@@ -129,7 +129,7 @@ describe('only one process owns the folder', () => {
 });
 
 describe('leftovers of an earlier run', () => {
-  test("a pid file whose number was reused by another process doesn't prevent the start", async () => {
+  test("don't prevent a start: a PID file with the reused number of another process", async () => {
     await (await start()).stop();
     const other = spawn(process.execPath, ['--eval', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
     onTestFinished(() => {
@@ -151,8 +151,8 @@ describe('leftovers of an earlier run', () => {
   });
 });
 
-describe('refuses with a sentence that says what to do', () => {
-  test('a port in use; by default it tries others', async () => {
+describe('start errors say what to do', () => {
+  test('if the port is in use; without a given port, other ports are tried', async () => {
     const occupant = createServer().listen(0, '127.0.0.1');
     try {
       await vi.waitUntil(() => occupant.listening);
@@ -162,19 +162,19 @@ describe('refuses with a sentence that says what to do', () => {
         problem: 'port_taken',
         message: expect.stringContaining(`port ${address.port} on 127.0.0.1 is taken`),
       });
-      // This setting overrides the chosen port with the occupied one, as if another program took each port just before.
+      // Overrides each chosen port with the occupied one, as if another program had just taken it.
       const { size } = await stat(join(shared, 'postgres/postgres.log'));
       await expect(start({ settings: { port: String(address.port) } })).rejects.toMatchObject({
         problem: 'port_taken',
       });
       const log = (await readFile(join(shared, 'postgres/postgres.log'))).subarray(size).toString();
-      expect(log.match(/could not bind/g)?.length, 'tried other ports').toBe(5);
+      expect(log.match(/could not bind/g)?.length, 'tried ports').toBe(5);
     } finally {
       occupant.close();
     }
   });
 
-  test('a server that doesn’t start: the end of its log is quoted', async () => {
+  test('if the server doesn’t start, with the end of its log', async () => {
     await expect(start({ settings: { shared_buffers: 'much' } })).rejects.toMatchObject({
       problem: 'start_failed',
       message: expect.stringMatching(
@@ -183,7 +183,7 @@ describe('refuses with a sentence that says what to do', () => {
     });
   });
 
-  test('programs that don’t run on this system', async () => {
+  test('if the programs don’t run on this system', async () => {
     await (await start()).stop();
     const folder = await mkdtemp(join(tmpdir(), 'domain-steward-programs-'));
     folders.push(folder);
@@ -198,20 +198,20 @@ describe('refuses with a sentence that says what to do', () => {
 });
 
 describe('a private folder', () => {
-  // PostgreSQL refuses to run as root, so root is tested differently.
+  // PostgreSQL refuses to run as root, so root has its own tests.
   if (isRoot) {
-    test('as root, the server runs as another user, with its data where that user can reach it', async () => {
+    test('as root runs the server as another user, with data that this user can access', async () => {
       const folder = await privateFolder();
-      const said: string[] = [];
+      const logged: string[] = [];
       const { url, notes, stop } = await start({
         dataDir: folder,
         settings: HASTY,
-        log: (sentence) => said.push(sentence),
+        log: (sentence) => logged.push(sentence),
       });
       const home = await realpath(join(folder, 'postgres'));
       expect(home).toMatch(/^\/var\/lib\/domain-steward\/[0-9a-f]{16}$/);
       expect(notes).toEqual([expect.stringContaining(home), expect.stringContaining('user 65534')]);
-      expect(said, 'the notes were not told').toEqual(expect.arrayContaining([...notes]));
+      expect(logged, 'logged notes').toEqual(expect.arrayContaining([...notes]));
       if (onLinux) expect((await stat(`/proc/${await serverPid(folder)}`)).uid).toBe(65534);
       await query(url, 'CREATE TABLE kept AS SELECT 7 AS n');
       await stop();
@@ -222,7 +222,7 @@ describe('a private folder', () => {
       expect(await query(again.url, 'SELECT n FROM kept')).toEqual([{ n: 7 }]);
     });
 
-    test('as root, a recreated folder starts empty; the earlier data is kept', async () => {
+    test('as root starts empty if it was recreated, and keeps the earlier data', async () => {
       const folder = await privateFolder();
       const first = await start({ dataDir: folder, settings: HASTY });
       const home = await realpath(join(folder, 'postgres'));
@@ -231,7 +231,7 @@ describe('a private folder', () => {
       await rm(join(folder, 'postgres'));
 
       const homes = await Promise.all([prepareHome(folder), prepareHome(folder)]);
-      expect(new Set(homes.map((each) => each.folder)), 'processes that start at once get the same').toEqual(
+      expect(new Set(homes.map((each) => each.folder)), 'homes of concurrent starts').toEqual(
         new Set([`${home}-2`]),
       );
       expect(homes.flatMap(({ notes }) => notes)).toContainEqual(
@@ -249,7 +249,7 @@ describe('a private folder', () => {
       await rm(`${home}-2`, { recursive: true });
     });
 
-    test('as root, programs that the other user can’t reach run from a copy', async () => {
+    test('as root runs programs from a copy if the other user can’t access them', async () => {
       await (await start()).stop();
       const clone = await privateFolder();
       const original = await findBinaries();

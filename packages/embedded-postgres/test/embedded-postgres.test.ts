@@ -4,24 +4,24 @@ import { describe, expect, test } from 'vitest';
 import { HASTY, isStopped, privateFolder, query, shared, start, useServers } from './servers.ts';
 
 /*
- * Starting, finding and stopping a server. Killed servers and competing owners are in embedded-postgres.deep.test.ts.
+ * Starting and stopping a server. Killed servers and competing owners are in embedded-postgres.deep.test.ts.
  */
 
 useServers();
 
 describe('the owner', () => {
-  test('finds its data again, and leaves nothing running', async () => {
+  test('keeps its data over restarts, and stops the server', async () => {
     const first = await start({ settings: HASTY });
     await query(first.url, 'CREATE TABLE kept AS SELECT 7 AS n');
     await first.stop();
-    expect(await isStopped(shared), 'the server runs on after its owner has left').toBe(true);
+    expect(await isStopped(shared), 'server is stopped').toBe(true);
 
     const second = await start();
     expect(await query(second.url, 'SELECT n FROM kept')).toEqual([{ n: 7 }]);
     await query(second.url, 'DROP TABLE kept');
   });
 
-  test('gets a durable, small server that only this machine can reach, with the password', async () => {
+  test('starts a small, durable server that only accepts local connections with the password', async () => {
     const { url } = await start();
     const wanted = {
       fsync: 'on',
@@ -45,12 +45,12 @@ describe('the owner', () => {
     wrong.password = 'guess';
     await expect(query(wrong.href, 'SELECT 1')).rejects.toThrow(/password authentication failed/);
     const { mode } = await stat(join(shared, 'postgres/password'));
-    expect(mode & 0o777, 'the password file can be read by others').toBe(0o600);
+    expect(mode & 0o777, 'mode of the password file').toBe(0o600);
   });
 });
 
-describe('refuses with a sentence that says what to do', () => {
-  test('data of another major version, which it doesn’t touch', async () => {
+describe('start errors say what to do', () => {
+  test('if the data has another major version, which is left unchanged', async () => {
     await (await start()).stop();
     const file = join(shared, 'postgres/data/PG_VERSION');
     const current = await readFile(file, 'utf8');
@@ -68,20 +68,20 @@ describe('refuses with a sentence that says what to do', () => {
     }
   });
 
-  test('data without its password', async () => {
+  test('if the password file is missing', async () => {
     await (await start()).stop();
     const file = join(shared, 'postgres/password');
     const password = await readFile(file, 'utf8');
     await rm(file);
     try {
       await expect(start()).rejects.toMatchObject({ problem: 'password_missing' });
-      expect(await isStopped(shared), 'a server was left running').toBe(true);
+      expect(await isStopped(shared), 'server is stopped').toBe(true);
     } finally {
       await writeFile(file, password, { mode: 0o600 });
     }
   });
 
-  test('a link to missing data, instead of starting an empty database', async () => {
+  test('if a link to the data is broken', async () => {
     const folder = await privateFolder();
     await symlink(join(folder, 'nowhere'), join(folder, 'postgres'));
     await expect(start({ dataDir: folder })).rejects.toMatchObject({ problem: 'data_missing' });

@@ -13,22 +13,22 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-/** A dead holder: no process has this number, because it is above the system's limit. */
+/** Creates the lock of a dead holder, with a process ID above the system's limit. */
 async function leaveLock(number: number): Promise<void> {
   const holder = { pid: 2 ** 30, startedAt: '1', space: await processSpace() };
   await writeFile(join(folder, `lock.${number}`), JSON.stringify(holder));
 }
 
-test('the lock of a dead holder goes to one of many contenders; the others are refused', async () => {
+test('exactly one of many contenders gets the lock of a dead holder', async () => {
   await leaveLock(3);
-  const taken = await Promise.allSettled(Array.from({ length: 20 }, () => lockFolder(folder)));
-  const refused = taken.filter(({ status }) => status === 'rejected');
+  const results = await Promise.allSettled(Array.from({ length: 20 }, () => lockFolder(folder)));
+  const refused = results.filter(({ status }) => status === 'rejected');
   expect(refused).toHaveLength(19);
   for (const one of refused) expect(one).toMatchObject({ reason: { problem: 'in_use' } });
-  expect(await readdir(folder), 'old locks pile up').toHaveLength(1);
+  expect(await readdir(folder), 'lock files').toHaveLength(1);
 });
 
-test('the lock of a living holder is refused at once, and is free once released', async () => {
+test('a held lock is refused immediately, and available after its release', async () => {
   const unlock = await lockFolder(folder);
   await expect(lockFolder(folder)).rejects.toMatchObject({
     problem: 'in_use',
@@ -38,7 +38,7 @@ test('the lock of a living holder is refused at once, and is free once released'
   await (await lockFolder(folder))();
 });
 
-test('a reused process number doesn’t keep the lock', async () => {
+test('a lock with a reused process ID is available on Linux, and refused elsewhere', async () => {
   const holder = { pid: process.pid, startedAt: '1', space: await processSpace() };
   await writeFile(join(folder, 'lock.1'), JSON.stringify(holder));
   if (process.platform === 'linux') await (await lockFolder(folder))();
@@ -46,7 +46,7 @@ test('a reused process number doesn’t keep the lock', async () => {
 });
 
 describe('a folder shared with another machine or container', () => {
-  /** The same process number as this one, but in another container. */
+  /** This process's ID, but in another container. */
   const elsewhere = { pid: process.pid, startedAt: null, space: 'another container' };
   let file: string;
   beforeEach(async () => {
@@ -59,17 +59,17 @@ describe('a folder shared with another machine or container', () => {
       problem: 'in_use',
       message: expect.stringMatching(/another machine or container.*DATABASE_URL/),
     });
-    expect(JSON.parse(await readFile(file, 'utf8')), 'taken over all the same').toEqual(elsewhere);
+    expect(JSON.parse(await readFile(file, 'utf8')), 'lock of the other container').toEqual(elsewhere);
   });
 
-  test('is free when the lock is stale', async () => {
+  test('is available if the lock is stale', async () => {
     const past = new Date(Date.now() - 60_000);
     await utimes(file, past, past);
     await lockFolder(folder, 0);
     expect(await readFile(join(folder, 'lock.2'), 'utf8')).toContain(await processSpace());
   });
 
-  test('is waited for while the lock may be from a killed container', async () => {
+  test('is waited for while the lock could be a killed container’s', async () => {
     const soonOld = new Date(Date.now() - 9_800);
     await utimes(file, soonOld, soonOld);
     await lockFolder(folder);

@@ -1,4 +1,4 @@
-// Owns the embedded PostgreSQL of the given folder until it gets a message to end; prints its address.
+// Owns the embedded PostgreSQL of a folder until SIGINT, and prints its URL.
 import pg from 'pg';
 import { startEmbeddedPostgres } from '../src/index.ts';
 

@@ -8,10 +8,10 @@ import { type EmbeddedPostgres, type EmbeddedPostgresOptions, startEmbeddedPostg
 
 const OWNER = new URL('./owner.ts', import.meta.url);
 
-/** Faster, because tests that create data needn't wait for the disk. */
+/** Faster, because tests needn't wait for the disk. */
 export const HASTY = { fsync: 'off' };
 
-/** Reused by all tests and always left stopped: creating the data takes most of a start's time. */
+/** Shared by all tests, because creating the data takes most of a start's time. Tests leave it stopped. */
 export const shared = join(tmpdir(), `domain-steward-embedded-${process.pid}`);
 export const folders: string[] = [];
 const owners: EmbeddedPostgres[] = [];
@@ -58,7 +58,7 @@ export async function isStopped(dataDir: string): Promise<boolean> {
   );
 }
 
-/** Stops a server that a failed test left, so that it doesn't fail the next one too. */
+/** Stops a server that a failed test left running, so that the next test doesn't fail too. */
 async function endServer(dataDir: string): Promise<void> {
   if (await isStopped(dataDir)) return;
   try {
@@ -69,7 +69,7 @@ async function endServer(dataDir: string): Promise<void> {
   await vi.waitUntil(() => isStopped(dataDir), { timeout: 10_000, interval: 10 });
 }
 
-async function remove(dataDir: string): Promise<void> {
+async function removeFolder(dataDir: string): Promise<void> {
   const home = await realpath(join(dataDir, 'postgres')).catch(() => undefined);
   if (home !== undefined) await rm(home, { recursive: true, force: true });
   await rm(dataDir, { recursive: true, force: true });
@@ -87,9 +87,9 @@ export function useServers(): void {
     await endServer(shared);
     for (const folder of folders.splice(0)) {
       await endServer(folder);
-      await remove(folder);
+      await removeFolder(folder);
     }
   });
 
-  afterAll(() => remove(shared));
+  afterAll(() => removeFolder(shared));
 }

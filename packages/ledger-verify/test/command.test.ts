@@ -30,7 +30,7 @@ function run(text: string, ...args: readonly string[]) {
   return { status, stdout, stderr };
 }
 
-it('answers with an exit code and in plain words', () => {
+it('prints the verdict, and sets the exit code', () => {
   const anchor = `2:${hashSeal(seals[1])}`;
   const proved = run(textOf(lines), '--key', signer.fingerprint, '--anchor', anchor);
   expect(proved).toMatchObject({ status: 0, stderr: '' });

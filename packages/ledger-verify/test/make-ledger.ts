@@ -1,8 +1,7 @@
 import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 
 /*
- * Makes ledgers and receipts from the definition of their format, as simply as possible and without the verifier's
- * code.
+ * Creates ledgers and receipts from the definition of their format, without the verifier's code.
  */
 
 export interface Event {
@@ -25,7 +24,7 @@ export function sha256(...parts: readonly (string | Uint8Array)[]): Buffer {
   return hash.digest();
 }
 
-/** RFC 8785 for simple values. */
+/** Canonical JSON (RFC 8785) of simple values. */
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
@@ -39,25 +38,25 @@ export function leafOf(event: Event): Buffer {
 }
 
 /** The largest power of two below a number. */
-function splitOf(size: number): number {
+function findSplit(size: number): number {
   let split = 1;
   while (split * 2 < size) split *= 2;
   return split;
 }
 
-/** MTH of RFC 6962, literally. */
+/** MTH of RFC 6962. */
 function treeHead(leaves: readonly Buffer[]): Buffer {
   const [only] = leaves;
   if (only === undefined) return sha256('');
   if (leaves.length === 1) return only;
-  const split = splitOf(leaves.length);
+  const split = findSplit(leaves.length);
   return sha256(Uint8Array.of(1), treeHead(leaves.slice(0, split)), treeHead(leaves.slice(split)));
 }
 
-/** PATH of RFC 6962, literally. */
+/** PATH of RFC 6962. */
 export function pathOf(index: number, leaves: readonly Buffer[]): Buffer[] {
   if (leaves.length <= 1) return [];
-  const split = splitOf(leaves.length);
+  const split = findSplit(leaves.length);
   const [left, right] = [leaves.slice(0, split), leaves.slice(split)];
   return index < split
     ? [...pathOf(index, left), treeHead(right)]
@@ -94,7 +93,7 @@ export function makeSeal(signer: Signer, before: Seal | undefined, events: reado
 
 export type Line = { readonly type: string; readonly [member: string]: unknown };
 
-function headerOf(signer: Signer, more: object = { type: 'ledger' }): Line {
+function createHeader(signer: Signer, more: object = { type: 'ledger' }): Line {
   const header = {
     type: 'ledger',
     version: 1,
@@ -111,9 +110,9 @@ export interface Ledger {
   readonly seals: readonly Seal[];
 }
 
-/** Events in seals of these sizes. */
+/** @param sizes the number of events in each seal */
 export function makeLedger(events: readonly Event[], sizes: Iterable<number>, signer = makeSigner()): Ledger {
-  const lines: Line[] = [headerOf(signer)];
+  const lines: Line[] = [createHeader(signer)];
   const seals: Seal[] = [];
   let at = 0;
   for (const size of sizes) {
@@ -134,7 +133,7 @@ export const STATEMENT = {
   items: [{ n: 1, name: 'cafe.rest' }],
 };
 
-/** A receipt of an order's events. @param also selects additional events */
+/** Creates a receipt of an order's events. @param also selects additional events */
 export function makeReceipt(
   { signer, events, seals }: Ledger,
   order: string,
@@ -150,7 +149,7 @@ export function makeReceipt(
     return { seal, line: { type: 'path', seq: event.seq, seal: seal.n, index, size: leaves.length, path } };
   });
   return [
-    headerOf(signer, { type: 'receipt', order }),
+    createHeader(signer, { type: 'receipt', order }),
     { type: 'statement', statement: STATEMENT },
     ...own,
     ...proofs.map(({ line }) => line),

@@ -4,7 +4,7 @@ import { headOfPath, leafHash, treeHead } from '../src/merkle.ts';
 import { nodeCryptography } from '../src/node-cryptography.ts';
 import { pathOf } from './make-ledger.ts';
 
-/** The test leaves and heads of Certificate Transparency implementations. */
+/** The test data of Certificate Transparency implementations. */
 const LEAVES = [
   '',
   '00',
@@ -26,7 +26,7 @@ const HEADS = [
   '5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328',
 ];
 
-it('computes the heads of RFC 6962', async () => {
+it('computes the tree heads of RFC 6962', async () => {
   const leaves = await Promise.all(
     LEAVES.map((leaf) => leafHash(nodeCryptography, Uint8Array.from(Buffer.from(leaf, 'hex')))),
   );
@@ -34,7 +34,7 @@ it('computes the heads of RFC 6962', async () => {
     expect(toHex(await treeHead(nodeCryptography, leaves.slice(0, index + 1)))).toBe(head);
 });
 
-it('accepts every path of every small tree, and no changed one', async () => {
+it('accepts every path of every small tree, and refuses changed paths', async () => {
   const leaves = Array.from({ length: 33 }, (_, n) => Buffer.alloc(32, n));
   for (let size = 1; size <= leaves.length; size += 1) {
     const tree = leaves.slice(0, size);
@@ -46,7 +46,7 @@ it('accepts every path of every small tree, and no changed one', async () => {
     );
     for (const [index, leaf] of tree.entries()) {
       const path = pathOf(index, tree).map((hash) => Uint8Array.from(hash));
-      const headOf = async (changed: object) => {
+      const computeHead = async (changed: object) => {
         const found = await headOfPath(nodeCryptography, Uint8Array.from(leaf), {
           index,
           size,
@@ -55,10 +55,10 @@ it('accepts every path of every small tree, and no changed one', async () => {
         });
         return found && toHex(found);
       };
-      expect(await headOf({})).toBe(head);
-      expect(await headOf({ path: [...path, Uint8Array.from(leaf)] })).not.toBe(head);
-      if (size > 1) expect(await headOf({ path: path.slice(1) })).not.toBe(head);
-      if (size > 1) expect(await headOf({ index: (index + 1) % size })).not.toBe(head);
+      expect(await computeHead({})).toBe(head);
+      expect(await computeHead({ path: [...path, Uint8Array.from(leaf)] })).not.toBe(head);
+      if (size > 1) expect(await computeHead({ path: path.slice(1) })).not.toBe(head);
+      if (size > 1) expect(await computeHead({ index: (index + 1) % size })).not.toBe(head);
     }
   }
 });

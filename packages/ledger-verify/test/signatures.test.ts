@@ -14,7 +14,7 @@ import {
   textOf,
 } from './make-ledger.ts';
 
-/* Approvals signed with passkeys, as the bot stores them, and the chain of vouching keys. */
+/* Approvals signed with passkeys, as the bot stores them, and their chains of vouches. */
 
 interface Passkey {
   readonly owner: string;
@@ -23,7 +23,7 @@ interface Passkey {
   readonly privateKey: KeyObject;
 }
 
-function passkey(owner: string, kind: 'ES256' | 'RS256' | 'EdDSA'): Passkey {
+function newPasskey(owner: string, kind: 'ES256' | 'RS256' | 'EdDSA'): Passkey {
   const { publicKey, privateKey } =
     kind === 'ES256'
       ? generateKeyPairSync('ec', { namedCurve: 'P-256' })
@@ -36,8 +36,8 @@ function passkey(owner: string, kind: 'ES256' | 'RS256' | 'EdDSA'): Passkey {
 
 const ORIGIN = 'https://steward.example';
 
-/** A signing ceremony, as the bot stores it. */
-function assertion(
+/** Creates a WebAuthn assertion, as the bot stores it. */
+function signWith(
   key: Passkey,
   challenge: object,
   { origin = ORIGIN, flags = 0x05, type = 'webauthn.get' } = {},
@@ -65,21 +65,21 @@ function assertion(
   };
 }
 
-const root = passkey('U0ROOT', 'EdDSA');
-const lead = passkey('U0LEAD', 'RS256');
-const bob = passkey('U0BOB', 'ES256');
+const root = newPasskey('U0ROOT', 'EdDSA');
+const lead = newPasskey('U0LEAD', 'RS256');
+const bob = newPasskey('U0BOB', 'ES256');
 const statement = sha256(canonical(STATEMENT)).toString('hex');
 const vouch = (by: Passkey, of: Passkey) =>
-  assertion(by, { by: by.owner, decision: 'vouch', key: of.fingerprint, nonce: '00', of: of.owner });
+  signWith(by, { by: by.owner, decision: 'vouch', key: of.fingerprint, nonce: '00', of: of.owner });
 
-function approval(key: Passkey, changes: object = {}) {
+function approve(key: Passkey, changes: object = {}) {
   const binding = { order: STATEMENT.order, requesters: ['U0ALICE'], salt: '07' };
   const nonce = sha256(canonical(binding)).toString('hex');
   const challenge = { approver: key.owner, decision: 'approve', nonce, policy: 3, statement, ...changes };
-  return { binding, statement, signature: assertion(key, challenge) };
+  return { binding, statement, signature: signWith(key, challenge) };
 }
 
-const GOOD = { ...approval(bob), chain: [vouch(lead, bob), vouch(root, lead)] };
+const VALID = { ...approve(bob), chain: [vouch(lead, bob), vouch(root, lead)] };
 
 function receiptOf(data: object, actor = bob.owner) {
   const common = {
@@ -103,8 +103,8 @@ function check(lines: readonly Line[], roots: readonly string[] | undefined) {
 }
 
 describe('a passkey’s signature', () => {
-  it('says whose passkey signed exactly what, vouched for by which root', async () => {
-    const { receipt } = receiptOf(GOOD);
+  it('is proved with its owner, statement and root', async () => {
+    const { receipt } = receiptOf(VALID);
     const report = await check(receipt, [root.fingerprint]);
     expect(report).toMatchObject({ verdict: 'proved', differences: [] });
     expect(report.proved.join('\n')).toContain(
@@ -112,14 +112,14 @@ describe('a passkey’s signature', () => {
     );
   });
 
-  it.each([bob, lead, root])('verifies a key of each algorithm ($owner)', async (key) => {
-    const { receipt } = receiptOf({ ...approval(key), chain: [] }, key.owner);
+  it.each([bob, lead, root])('is verified with each algorithm ($owner)', async (key) => {
+    const { receipt } = receiptOf({ ...approve(key), chain: [] }, key.owner);
     expect((await check(receipt, [key.fingerprint])).differences).toEqual([]);
   });
 });
 
-it('dates the signature with an anchor', async () => {
-  const { receipt, ledger } = receiptOf(GOOD);
+it('an anchor dates a signature', async () => {
+  const { receipt, ledger } = receiptOf(VALID);
   const anchors = ledger.seals.map((seal) => ({ n: seal.n, hash: hashSeal(seal) }));
   const pieces = (async function* () {
     yield Buffer.from(textOf(receipt));
@@ -135,7 +135,7 @@ it('dates the signature with an anchor', async () => {
 describe('an order with an approved time', () => {
   const timed = { ...STATEMENT, notBefore: '2026-12-06T01:00:00.000Z' };
   const hash = sha256(canonical(timed)).toString('hex');
-  const sentAt = (at: string) => {
+  const verifySentAt = (at: string) => {
     const subject = { kind: 'order', id: STATEMENT.order };
     const events: Event[] = [
       {
@@ -149,14 +149,14 @@ describe('an order with an approved time', () => {
     return check(receipt.with(1, { type: 'statement', statement: timed }), undefined);
   };
 
-  it('was sent then', async () => {
-    const report = await sentAt('2026-12-06T01:00:00.000Z');
+  it('is proved if it was sent at that time', async () => {
+    const report = await verifySentAt('2026-12-06T01:00:00.000Z');
     expect(report).toMatchObject({ verdict: 'proved', differences: [] });
     expect(report.proved).toContain('It was approved to be sent at 2026-12-06T01:00:00.000Z or later.');
   });
 
-  it.each(['2026-12-06T00:59:59.999Z', 'soon'])('differs if it was sent before: %s', async (at) => {
-    expect((await sentAt(at)).differences).toEqual([
+  it.each(['2026-12-06T00:59:59.999Z', 'soon'])('differs if it was sent earlier: %s', async (at) => {
+    expect((await verifySentAt(at)).differences).toEqual([
       { code: 'changed', text: 'event 2 sent it before 2026-12-06T01:00:00.000Z, its approved time' },
     ]);
   });
@@ -166,7 +166,7 @@ describe('an anchor', () => {
   const common = { type: 'event' as const, at: '2026-11-25T13:00:00.000Z' };
   const ofOrder = { ...common, subject: { kind: 'order', id: STATEMENT.order } };
   const requested = { ...ofOrder, seq: 1, kind: 'requested', actor: 'U0ALICE', data: { statement } };
-  const approved = { ...ofOrder, seq: 2, kind: 'approved', actor: bob.owner, data: GOOD };
+  const approved = { ...ofOrder, seq: 2, kind: 'approved', actor: bob.owner, data: VALID };
   const later: Event = {
     ...common,
     seq: 3,
@@ -181,7 +181,7 @@ describe('an anchor', () => {
     return verify(pieces, { key: undefined, anchors, roots: [root.fingerprint] }, nodeCryptography);
   };
 
-  it('says nothing about later seals', async () => {
+  it('proves nothing about later seals', async () => {
     const ledger = makeLedger([requested, approved], [1, 1]);
     const report = await checkWith(makeReceipt(ledger, STATEMENT.order), ledger.seals[0]);
     expect(report).toMatchObject({ verdict: 'proved', anchored: { seal: 1 } });
@@ -190,7 +190,7 @@ describe('an anchor', () => {
     expect(report.notes.join('\n')).toContain('event 2: after every anchor that is known');
   });
 
-  it('says nothing about a seal that isn’t chained to it, because a holder of the key could make one today', async () => {
+  it('proves nothing about a seal that isn’t chained to it, which the key’s holder could forge', async () => {
     const honest = makeLedger([requested, { ...later, seq: 2 }, later], [1, 1, 1]);
     const forged = makeLedger([requested, approved], [2], honest.signer);
     const [first, , last] = honest.seals;
@@ -204,96 +204,93 @@ describe('an anchor', () => {
 });
 
 it.each<[what: string, data: object, fault: string]>([
-  ['is from another person', { ...approval(lead), chain: [vouch(root, lead)] }, 'it is one of U0LEAD'],
+  ['is from another person', { ...approve(lead), chain: [vouch(root, lead)] }, 'it is one of U0LEAD'],
   [
     'is over another statement',
-    { ...GOOD, ...approval(bob, { statement: '00' }) },
+    { ...VALID, ...approve(bob, { statement: '00' }) },
     'it is over another statement',
   ],
   [
     'is bound to another order',
-    { ...GOOD, binding: { ...GOOD.binding, order: 'another' } },
+    { ...VALID, binding: { ...VALID.binding, order: 'another' } },
     'it is bound to',
   ],
-  ['is bound to nothing', { ...GOOD, binding: undefined }, 'it is bound to something else'],
+  ['is bound to nothing', { ...VALID, binding: undefined }, 'it is bound to something else'],
   [
     'was changed',
-    { ...GOOD, signature: { ...GOOD.signature, signature: vouch(bob, bob).signature } },
+    { ...VALID, signature: { ...VALID.signature, signature: vouch(bob, bob).signature } },
     'the key has not signed it',
   ],
   [
-    'names another key',
-    { ...GOOD, signature: { ...GOOD.signature, key: lead.fingerprint } },
+    'has the fingerprint of another key',
+    { ...VALID, signature: { ...VALID.signature, key: lead.fingerprint } },
     'the public key beside it is not',
   ],
   [
     'has another challenge',
-    { ...GOOD, signature: { ...GOOD.signature, challenge: { ...GOOD.signature.challenge, policy: 4 } } },
+    { ...VALID, signature: { ...VALID.signature, challenge: { ...VALID.signature.challenge, policy: 4 } } },
     'it is over something else',
   ],
   [
-    'was made without verifying who it is',
-    { ...GOOD, signature: assertion(bob, GOOD.signature.challenge, { flags: 0x01 }) },
+    'was made without user verification',
+    { ...VALID, signature: signWith(bob, VALID.signature.challenge, { flags: 0x01 }) },
     'has not verified who used it',
   ],
   [
-    'was made for another address',
-    { ...GOOD, signature: assertion(bob, GOOD.signature.challenge, { origin: 'https://evil.example' }) },
+    'was made for another origin',
+    { ...VALID, signature: signWith(bob, VALID.signature.challenge, { origin: 'https://evil.example' }) },
     'for another address',
   ],
   [
-    'was made when the key was added',
-    { ...GOOD, signature: assertion(bob, GOOD.signature.challenge, { type: 'webauthn.create' }) },
+    'was made by registering a key',
+    { ...VALID, signature: signWith(bob, VALID.signature.challenge, { type: 'webauthn.create' }) },
     'not made to sign in',
   ],
   [
-    'approves nothing',
-    { ...GOOD, signature: assertion(bob, { ...vouch(bob, lead).challenge, decision: 'vouch' }) },
+    'is a vouch instead of an approval',
+    { ...VALID, signature: signWith(bob, { ...vouch(bob, lead).challenge, decision: 'vouch' }) },
     'it approves nothing',
   ],
-  ['has a chain for another key', { ...GOOD, chain: [vouch(root, lead)] }, 'it does not vouch for'],
+  ['has a chain for another key', { ...VALID, chain: [vouch(root, lead)] }, 'it does not vouch for'],
   [
     'has a chain with a forged link',
-    { ...GOOD, chain: [GOOD.chain[0], { ...GOOD.chain[1], signature: GOOD.chain[0]?.signature }] },
+    { ...VALID, chain: [VALID.chain[0], { ...VALID.chain[1], signature: VALID.chain[0]?.signature }] },
     'link 2 of its chain: the key has not signed it',
   ],
-])('finds a signature that %s', async (_what, data, fault) => {
+])('a signature is reported if it %s', async (_what, data, fault) => {
   const { receipt } = receiptOf(data);
   const report = await check(receipt, [root.fingerprint]);
   expect(report.verdict).toBe('differs');
   expect(report.differences.map(({ text }) => text).join('\n')).toContain(fault);
 });
 
-it('notes that no roots were given', async () => {
-  const { receipt } = receiptOf(GOOD);
-  const untold = await check(receipt, undefined);
-  expect(untold.verdict).toBe('proved');
-  expect(untold.notes.join('\n')).toContain('(--roots)');
+it('the report notes missing roots', async () => {
+  const { receipt } = receiptOf(VALID);
+  const report = await check(receipt, undefined);
+  expect(report.verdict).toBe('proved');
+  expect(report.notes.join('\n')).toContain('(--roots)');
 });
 
-it.each(['receipt', 'ledger'] as const)(
-  'finds in a %s a signature vouched for by other roots',
-  async (file) => {
-    const { receipt, ledger } = receiptOf(GOOD);
-    const lines = { receipt, ledger: ledger.lines }[file];
-    expect((await check(lines, [root.fingerprint])).verdict).toBe('proved');
-    expect((await check(lines, [lead.fingerprint])).differences).toEqual([
-      { code: 'key', text: expect.stringContaining('event 2: its signature rests on') },
-    ]);
-  },
-);
+it.each(['receipt', 'ledger'] as const)('a signature with another root is reported in a %s', async (file) => {
+  const { receipt, ledger } = receiptOf(VALID);
+  const lines = { receipt, ledger: ledger.lines }[file];
+  expect((await check(lines, [root.fingerprint])).verdict).toBe('proved');
+  expect((await check(lines, [lead.fingerprint])).differences).toEqual([
+    { code: 'key', text: expect.stringContaining('event 2: its signature rests on') },
+  ]);
+});
 
 describe('a revoked key', () => {
   const common = { type: 'event' as const, seq: 0, at: '2026-11-25T13:00:00.000Z' };
   const ofOrder = { ...common, subject: { kind: 'order', id: STATEMENT.order } };
   const requested = { ...ofOrder, kind: 'requested', actor: 'U0ALICE', data: { statement } };
-  const approved = { ...ofOrder, kind: 'approved', actor: bob.owner, data: GOOD };
-  const revocationOf = (key: Passkey, data: object, actor = 'system') => ({
+  const approved = { ...ofOrder, kind: 'approved', actor: bob.owner, data: VALID };
+  const revoke = (key: Passkey, data: object, actor = 'system') => ({
     ...{ ...common, subject: { kind: 'key', id: key.fingerprint }, kind: 'key_revoked' },
     ...{ actor, data: { owner: key.owner, ...data } },
   });
   const signedBy = (by: Passkey, of: Passkey) => ({
-    signature: assertion(by, {
+    signature: signWith(by, {
       by: by.owner,
       decision: 'revoke',
       key: of.fingerprint,
@@ -308,18 +305,18 @@ describe('a revoked key', () => {
     );
     return {
       ledger: ledger.lines,
-      // Like the bot's receipts, with the revocations of keys.
+      // Like the bot's receipts, it includes revocations.
       receipt: makeReceipt(ledger, STATEMENT.order, ({ kind }) => kind === 'key_revoked'),
     };
   };
 
   describe.each(['receipt', 'ledger'] as const)('in a %s', (file) => {
     it.each<[whose: string, key: Passkey]>([
-      ['itself', bob],
-      ['who vouched for it', lead],
+      ['the signing key', bob],
+      ['a vouching key', lead],
       ['the root', root],
-    ])('names a revocation before the signature: %s', async (_whose, key) => {
-      const lines = files([requested, revocationOf(key, { left: true }), approved])[file];
+    ])('is reported if it was revoked before the signature: %s', async (_whose, key) => {
+      const lines = files([requested, revoke(key, { left: true }), approved])[file];
       expect((await check(lines, undefined)).differences).toEqual([
         {
           code: 'key',
@@ -328,13 +325,13 @@ describe('a revoked key', () => {
       ]);
     });
 
-    it('a revocation after the signature, or of another key, changes nothing', async () => {
-      const stranger = passkey('U0EVE', 'ES256');
+    it('doesn’t matter if it was revoked after the signature, or is another key', async () => {
+      const stranger = newPasskey('U0EVE', 'ES256');
       const events = [
-        revocationOf(stranger, { left: true }),
+        revoke(stranger, { left: true }),
         requested,
         approved,
-        revocationOf(bob, signedBy(root, bob), root.owner),
+        revoke(bob, signedBy(root, bob), root.owner),
       ];
       expect(await check(files(events)[file], undefined)).toMatchObject({
         verdict: 'proved',
@@ -343,8 +340,8 @@ describe('a revoked key', () => {
     });
   });
 
-  it('notes a revocation after the signature', async () => {
-    const { receipt } = files([requested, approved, revocationOf(bob, signedBy(root, bob), root.owner)]);
+  it('is noted if it was revoked after the signature', async () => {
+    const { receipt } = files([requested, approved, revoke(bob, signedBy(root, bob), root.owner)]);
     expect((await check(receipt, undefined)).notes.join('\n')).toContain(
       `The key ${bob.fingerprint} was revoked by U0ROOT at ${common.at} (event 3)`,
     );

@@ -9,8 +9,8 @@ afterEach(async () => {
   dns = undefined;
 });
 
-/** Node's resolver on a server of the sandbox, to test it with an independent client. */
-function nodeResolver(server: string): Resolver {
+/** Node's resolver is an independent client. */
+function createNodeResolver(server: string): Resolver {
   const resolver = new Resolver({ timeout: 2_000, tries: 1 });
   resolver.setServers([server]);
   return resolver;
@@ -25,11 +25,11 @@ async function start(): Promise<{ dns: SandboxDns; resolver: Resolver }> {
     ['@ A 198.51.100.7', '@ MX 10 mail.cafe.rest', '@ TXT "v=spf1 -all"', 'www CNAME cafe.rest'],
   );
   dns.world.delegate('cafe.rest', ['ns1.host.example']);
-  return { dns, resolver: nodeResolver(dns.resolver) };
+  return { dns, resolver: createNodeResolver(dns.resolver) };
 }
 
 describe('the resolver', () => {
-  it('answers scripted questions', async () => {
+  it('answers questions from the scripted zones', async () => {
     const { resolver } = await start();
     expect(await resolver.resolve4('www.cafe.rest')).toEqual(['198.51.100.7']);
     expect(await resolver.resolveMx('cafe.rest')).toEqual([{ priority: 10, exchange: 'mail.cafe.rest' }]);
@@ -39,13 +39,13 @@ describe('the resolver', () => {
     expect((await resolver.resolveSoa('cafe.rest')).nsname).toBe('ns1.host.example');
   });
 
-  it('answers that a name or type doesn’t exist', async () => {
+  it('responds that a name or type doesn’t exist', async () => {
     const { resolver } = await start();
     await expect(resolver.resolve6('cafe.rest')).rejects.toMatchObject({ code: 'ENODATA' });
     await expect(resolver.resolve4('nobody.rest')).rejects.toMatchObject({ code: 'ENOTFOUND' });
   });
 
-  it('fails like its nameservers', async () => {
+  it('fails if its nameservers fail or the delegation is removed', async () => {
     const { dns: started, resolver } = await start();
     started.world.drop('cafe.rest', ['ns1.host.example']);
     await expect(resolver.resolve4('cafe.rest')).rejects.toMatchObject({ code: 'ESERVFAIL' });
@@ -53,7 +53,7 @@ describe('the resolver', () => {
     await expect(resolver.resolve4('cafe.rest')).rejects.toMatchObject({ code: 'ENOTFOUND' });
   });
 
-  it('gives long answers over TCP', async () => {
+  it('sends long answers over TCP', async () => {
     const { dns: started, resolver } = await start();
     const long = Array.from({ length: 20 }, (_, n) => `@ TXT "${String(n).repeat(100)}"`);
     started.world.serve('cafe.rest', ['ns1.host.example'], long);
@@ -63,7 +63,7 @@ describe('the resolver', () => {
 });
 
 describe('faults', () => {
-  it('affect matching questions, as often as given', async () => {
+  it('affect matching questions, a given number of times', async () => {
     const { dns: started, resolver } = await start();
     started.faults.set({ kind: 'servfail', match: { name: 'cafe.rest', type: 'A' }, times: 1 });
     expect(await resolver.resolveNs('cafe.rest')).toHaveLength(1);
@@ -71,14 +71,14 @@ describe('faults', () => {
     expect(await resolver.resolve4('cafe.rest')).toEqual(['198.51.100.7']);
   });
 
-  it('are not accepted by another program either', async () => {
+  it('with a wrong ID are ignored by an independent client', async () => {
     const { dns: started, resolver } = await start();
     started.faults.set({ kind: 'wrong_id', correctResponseFollows: true });
     expect(await resolver.resolve4('cafe.rest')).toEqual(['198.51.100.7']);
   });
 });
 
-it('an invalid line is refused', async () => {
+it('an invalid record or nameserver throws', async () => {
   const { dns: started } = await start();
   expect(() => started.world.serve('cafe.rest', ['ns1.host.example'], ['@ LOC here'])).toThrow('@ LOC here');
   expect(() => started.world.serve('cafe.rest', ['nobody.example'], [])).toThrow('nobody.example');

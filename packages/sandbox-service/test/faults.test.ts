@@ -10,15 +10,15 @@ const { alice } = SANDBOX_ACCOUNTS;
 const agent = new Agent();
 afterAll(() => agent.destroy());
 
-interface Struck {
+interface Outcome {
   /** The client's result: a status, or how the exchange failed. */
   readonly status: number | string;
   readonly headers: Record<string, string | string[] | undefined>;
   readonly text: string;
 }
 
-/** Sends a renewal, or a contact update over XML, and waits at most `patience` milliseconds for its response. */
-async function strike(service: SandboxService, via: 'json' | 'xml', patience = 5_000): Promise<Struck> {
+/** Sends a renewal (JSON) or a contact update (XML). @param patience the timeout in milliseconds */
+async function sendRequest(service: SandboxService, via: 'json' | 'xml', patience = 5_000): Promise<Outcome> {
   const signal = AbortSignal.timeout(patience);
   const task = '<task><code>400202</code><contact><id>501</id><city>Struck</city></contact></task>';
   const auth =
@@ -34,14 +34,14 @@ async function strike(service: SandboxService, via: 'json' | 'xml', patience = 5
     try {
       return { status, headers, text: await answer.body.text() };
     } catch (error) {
-      return { status: `${status}, then ${nameOf(error)}`, headers, text: '' };
+      return { status: `${status}, then ${getErrorName(error)}`, headers, text: '' };
     }
   } catch (error) {
-    return { status: nameOf(error), headers: {}, text: '' };
+    return { status: getErrorName(error), headers: {}, text: '' };
   }
 }
 
-function nameOf(error: unknown): string {
+function getErrorName(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
 }
@@ -51,8 +51,8 @@ function wasCarriedOut({ service }: Bench): boolean {
   return service.state.charges.length > 0 || contact?.fields['city'] === 'Struck';
 }
 
-describe('each fault happens as described, before or after the task', () => {
-  it.each<[string, 'json' | 'xml', Fault, boolean, Partial<Struck>]>([
+describe('each fault has its effect before or after the task', () => {
+  it.each<[string, 'json' | 'xml', Fault, boolean, Partial<Outcome>]>([
     ['drop_before', 'json', { kind: 'drop_before' }, false, { status: 'UND_ERR_SOCKET' }],
     [
       'drop_before with a reset',
@@ -165,40 +165,40 @@ describe('each fault happens as described, before or after the task', () => {
     ['abrupt cut', 'json', { kind: 'cut_json', abrupt: true }, true, { status: '200, then UND_ERR_SOCKET' }],
     ['cut at a byte', 'json', { kind: 'cut_json', bytes: 7 }, true, { status: 200, text: '{"stid"' }],
     ['cut_xml', 'xml', { kind: 'cut_xml', bytes: 5 }, true, { status: 200, text: '<?xml' }],
-    ['cut of nothing', 'json', { kind: 'cut_json', bytes: 0 }, true, { status: 200, text: '' }],
-  ])('%s', async (_, via, fault, carriedOut, met) => {
+    ['cut at byte 0', 'json', { kind: 'cut_json', bytes: 0 }, true, { status: 200, text: '' }],
+  ])('%s', async (_, via, fault, carriedOut, expected) => {
     const bench = await startBench();
     bench.service.faults.set(fault);
-    expect(await strike(bench.service, via)).toMatchObject(met);
+    expect(await sendRequest(bench.service, via)).toMatchObject(expected);
     expect(wasCarriedOut(bench), 'carried out').toBe(carriedOut);
   });
 
-  it('cut_json, in the middle', async () => {
+  it('cut_json cuts the response in half by default', async () => {
     const { service } = await startBench();
-    const whole = await strike(service, 'json');
+    const whole = await sendRequest(service, 'json');
     service.faults.set({ kind: 'cut_json' });
-    const cut = await strike(service, 'json');
+    const cut = await sendRequest(service, 'json');
     expect(cut.status).toBe(200);
     expect(cut.text.length).toBe(Math.floor(whole.text.length / 2));
     expect(() => JSON.parse(cut.text)).toThrow();
   });
 
-  it('hang: no response as long as the client waits', async () => {
+  it('hang never responds', async () => {
     const bench = await startBench();
     bench.service.faults.set({ kind: 'hang' });
-    expect((await strike(bench.service, 'json', 60)).status).toBe('TimeoutError');
+    expect((await sendRequest(bench.service, 'json', 60)).status).toBe('TimeoutError');
     expect(wasCarriedOut(bench)).toBe(false);
     expect(bench.service.requests).toMatchObject([{ fault: 'hang', status: null, carriedOut: false }]);
   });
 
-  it('trickle: too slow for the client’s timeout', async () => {
+  it('trickle is too slow for the client’s timeout', async () => {
     const bench = await startBench();
     bench.service.faults.set({ kind: 'trickle' });
-    expect((await strike(bench.service, 'json', 150)).status).toBe('200, then TimeoutError');
+    expect((await sendRequest(bench.service, 'json', 150)).status).toBe('200, then TimeoutError');
     expect(wasCarriedOut(bench)).toBe(true);
   });
 
-  it('huge: 50 MB that nobody needs to store', async () => {
+  it('huge sends 50 MB', async () => {
     const bench = await startBench();
     bench.service.faults.set({ kind: 'huge' });
     const answer = await request(`${bench.service.jsonUrl}/domain/cafe.rest/_renew`, {
@@ -214,8 +214,8 @@ describe('each fault happens as described, before or after the task', () => {
   });
 });
 
-describe('which requests are affected', () => {
-  it('matching ones, as often as given, in the order of setting', async () => {
+describe('faults', () => {
+  it('affect matching requests, a given number of times, in the order they were set', async () => {
     const { service, json } = await startBench();
     service.faults.set({ kind: 'status_500', match: { task: 'domain.renew', name: 'bar.rest' }, times: 2 });
     service.faults.set({ kind: 'status_503', match: { task: 'domain.renew' }, times: 1 });
@@ -233,19 +233,19 @@ describe('which requests are affected', () => {
     expect((await json('DELETE', '/domain/bar.rest?ctid=abc')).text).toContain('S0103');
   });
 
-  it('not those of an interface that doesn’t support the fault', async () => {
+  it('don’t affect interfaces that don’t support them', async () => {
     const { service } = await startBench();
     service.faults.set({ kind: 'doctype' });
     service.faults.set({ kind: 'cut_xml' });
     service.faults.set({ kind: 'rdap_not_found' });
-    expect((await strike(service, 'json')).text).toContain('S0105');
+    expect((await sendRequest(service, 'json')).text).toContain('S0105');
     expect(service.faults.list()).toHaveLength(3);
   });
 
-  it('closing ends hanging requests', async () => {
+  it('that hang end when the service closes', async () => {
     const { service } = await startBench();
     service.faults.set({ kind: 'hang' });
-    const hanging = strike(service, 'json');
+    const hanging = sendRequest(service, 'json');
     await new Promise<void>((resolve) => service.onRequest(() => resolve()));
     await service.close();
     expect((await hanging).status).toBe('UND_ERR_SOCKET');

@@ -5,7 +5,7 @@ import { basic, basicOnly, delegation, type JsonAnswer, startBench } from './san
 const { alice, tina, trustedApplication } = SANDBOX_ACCOUNTS;
 const password = trustedApplication.password;
 
-/** Checks the form that every refusal must have. */
+/** Verifies a refusal, which always has the same form. */
 function expectRefusal(answer: JsonAnswer, status: number, sentence: RegExp): void {
   expect(answer.body.status?.text ?? answer.text).toMatch(sentence);
   expect(answer.status).toBe(status);
@@ -13,8 +13,8 @@ function expectRefusal(answer: JsonAnswer, status: number, sentence: RegExp): vo
   expect(answer.body.stid).toMatch(/^\d{8}-sandbox1-\d+$/);
 }
 
-describe('every documented route, as documented', () => {
-  it('POST /login and GET /logout', async () => {
+describe('the documented routes', () => {
+  it('POST /login opens a session, and GET /logout ends it', async () => {
     const { json } = await startBench();
     const login = await json('POST', '/login?acl=true&profile=true&customer=true&timeout=5', alice, {});
     expect(login.body).toMatchObject({
@@ -48,7 +48,7 @@ describe('every documented route, as documented', () => {
     expectRefusal(await json('POST', '/domain/deli.rest/_authinfo1', undefined, byHeader), 401, /session/);
   });
 
-  it('POST /login leaves the extras out, and the session 10 minutes', async () => {
+  it('POST /login omits the extras by default, and its session lasts 10 minutes', async () => {
     const { json, pass } = await startBench();
     const login = await json('POST', '/login', alice, {});
     expect(login.headers['set-cookie']).toMatch(/Max-Age=599/);
@@ -61,10 +61,14 @@ describe('every documented route, as documented', () => {
     expectRefusal(await use(), 401, /session is unknown or has ended/);
   });
 
-  it('POST /user generates a password of 15 characters that opens the service', async () => {
+  it('POST /user creates a user with a valid password of 15 characters', async () => {
     const { json } = await startBench();
-    const made = await json('POST', '/user', { user: 'erin', context: 4, defaultEmail: 'erin@team.example' });
-    expect(made.body).toMatchObject({
+    const added = await json('POST', '/user', {
+      user: 'erin',
+      context: 4,
+      defaultEmail: 'erin@team.example',
+    });
+    expect(added.body).toMatchObject({
       status: { code: 'S1301001' },
       object: { type: 'User', value: 'erin, 4', data: { context: 4, user: 'erin' } },
       messages: [
@@ -75,12 +79,12 @@ describe('every documented route, as documented', () => {
         },
       ],
     });
-    const [, generated = ''] = /"type":"password","value":"(\w+)"/.exec(made.text) ?? [];
+    const [, generated = ''] = /"type":"password","value":"(\w+)"/.exec(added.text) ?? [];
     const login = await json('POST', '/login', { user: 'erin', context: 4, password: generated }, {});
     expect(login.body.data?.[0]).toMatchObject({ user: 'erin', owner: { user: 'alice', context: 4 } });
   });
 
-  it('PUT /sslcontact/{id}', async () => {
+  it('PUT /sslcontact/{id} updates the contact', async () => {
     const { json, service } = await startBench();
     const update = { fname: 'Ann', address: ['1 Quay', 'Floor 2'], country: 'NL', phone: '+31-20-5550100' };
     const { body } = await json('PUT', '/sslcontact/501', update);
@@ -88,7 +92,7 @@ describe('every documented route, as documented', () => {
     expect(service.state.data.sslContacts[0]?.fields).toMatchObject({ ...update, lname: 'Example' });
   });
 
-  it('POST /domainPrereg/_search pages, filters and adds the asked-for data', async () => {
+  it('POST /domainPrereg/_search pages, filters and adds the requested data', async () => {
     const { json } = await startBench();
     const search = async (children: boolean, offset: number, filters: unknown[], keys = '') => {
       const view = { children, offset, limit: 30 };
@@ -126,10 +130,10 @@ describe('every documented route, as documented', () => {
     expect(data[0]).not.toHaveProperty('extension');
   });
 
-  it('the domain tasks', async () => {
+  it('the domain tasks change the domain, and charge for paid ones', async () => {
     const { json, service } = await startBench();
-    const of = (name: string) => service.state.domain(name, 4);
-    const done = async (answer: Promise<JsonAnswer>, name: string) => {
+    const find = (name: string) => service.state.domain(name, 4);
+    const expectDone = async (answer: Promise<JsonAnswer>, name: string) => {
       const { status, body } = await answer;
       expect(body).toMatchObject({
         status: { code: expect.stringMatching(/^S01\d\d$/), type: 'SUCCESS' },
@@ -138,31 +142,31 @@ describe('every documented route, as documented', () => {
       expect(status).toBe(200);
       return body;
     };
-    await done(json('POST', '/domain', { ...delegation('new.rest'), confirmOrder: true }), 'new.rest');
-    expect(of('new.rest')).toMatchObject({ expires: Date.UTC(2028, 1, 27, 12), isTransferLocked: true });
+    await expectDone(json('POST', '/domain', { ...delegation('new.rest'), confirmOrder: true }), 'new.rest');
+    expect(find('new.rest')).toMatchObject({ expires: Date.UTC(2028, 1, 27, 12), isTransferLocked: true });
 
     const { name, authCode: auth } = SANDBOX_TRANSFER;
-    await done(json('POST', '/domain/_transfer', { ...delegation(name), auth }), name);
-    expect(of(name)).toMatchObject({ group: 'elsewhere', pendingTransfer: { group: 'steward' } });
+    await expectDone(json('POST', '/domain/_transfer', { ...delegation(name), auth }), name);
+    expect(find(name)).toMatchObject({ group: 'elsewhere', pendingTransfer: { group: 'steward' } });
 
-    const before = of('cafe.rest')?.expires ?? 0;
-    await done(json('POST', '/domain/cafe.rest/_renew', { period: 2 }), 'cafe.rest');
-    expect(of('cafe.rest')?.expires).toBe(new Date(before).setUTCFullYear(2029));
+    const before = find('cafe.rest')?.expires ?? 0;
+    await expectDone(json('POST', '/domain/cafe.rest/_renew', { period: 2 }), 'cafe.rest');
+    expect(find('cafe.rest')?.expires).toBe(new Date(before).setUTCFullYear(2029));
 
-    await done(json('DELETE', '/domain/deli.rest'), 'deli.rest');
-    expect(of('deli.rest')?.status).toBe('redemption');
-    await done(json('POST', '/domain/deli.rest/_restore'), 'deli.rest');
-    expect(of('deli.rest')?.status).toBe('registered');
+    await expectDone(json('DELETE', '/domain/deli.rest'), 'deli.rest');
+    expect(find('deli.rest')?.status).toBe('redemption');
+    await expectDone(json('POST', '/domain/deli.rest/_restore'), 'deli.rest');
+    expect(find('deli.rest')?.status).toBe('registered');
 
-    const { object } = await done(json('POST', '/domain/bar.rest/_authinfo1'), 'bar.rest');
+    const { object } = await expectDone(json('POST', '/domain/bar.rest/_authinfo1'), 'bar.rest');
     expect(object?.data).toEqual({ authinfo: 'auth-of-bar.rest' });
 
-    await done(json('POST', '/domain/bar.rest/_ownerChange'), 'bar.rest');
-    expect(of('bar.rest')?.isTransferLocked).toBe(true);
+    await expectDone(json('POST', '/domain/bar.rest/_ownerChange'), 'bar.rest');
+    expect(find('bar.rest')?.isTransferLocked).toBe(true);
 
     const nameServers = [{ name: 'a.dns.example' }, { name: 'b.dns.example' }, { name: 'c.dns.example' }];
-    await done(json('PUT', '/domain/bar.rest', { nameServers }), 'bar.rest');
-    expect(of('bar.rest')?.nameServers).toEqual(nameServers.map((server) => server.name));
+    await expectDone(json('PUT', '/domain/bar.rest', { nameServers }), 'bar.rest');
+    expect(find('bar.rest')?.nameServers).toEqual(nameServers.map((server) => server.name));
 
     expect(service.state.charges.map((charge) => [charge.task, charge.name])).toEqual([
       ['domain.create', 'new.rest'],
@@ -175,16 +179,11 @@ describe('every documented route, as documented', () => {
 
 describe('access', () => {
   const cases: [string, Record<string, string>, number, RegExp][] = [
-    ['nobody', {}, 401, /no credentials/],
+    ['no credentials', {}, 401, /no credentials/],
     ['a wrong password', basic({ ...alice, password: 'wrong' }), 401, /wrong/],
     ['a wrong context', basic({ ...alice, context: 7 }), 401, /wrong/],
     ['no context', basicOnly(alice.user, alice.password), 401, /X-Service-Context/],
-    [
-      'a context that is no number',
-      { ...basic(alice), 'x-service-context': '4.0' },
-      401,
-      /X-Service-Context/,
-    ],
+    ['an invalid context', { ...basic(alice), 'x-service-context': '4.0' }, 401, /X-Service-Context/],
     ['a two-factor user', basic(tina), 403, /two-factor/],
     [
       'an unknown application',
@@ -211,31 +210,31 @@ describe('access', () => {
     ['two sessions', { 'x-service-sessionid': 'x', cookie: 'service_session=y' }, 400, /two different/],
     ['a session with a context', { 'x-service-sessionid': 'x', 'x-service-context': '4' }, 400, /X-Service/],
   ];
-  it.each(cases)('not %s', async (_, headers, status, sentence) => {
+  it.each(cases)('is refused with %s', async (_, headers, status, sentence) => {
     const { json, service } = await startBench();
     expectRefusal(await json('POST', '/domain/cafe.rest/_renew', { period: 1 }, headers), status, sentence);
-    expect(service.state.charges, 'nothing was charged').toEqual([]);
+    expect(service.state.charges, 'charges').toEqual([]);
   });
 
-  it('a trusted application, without a context', async () => {
+  it('is allowed for a trusted application without a context', async () => {
     const { json } = await startBench();
     const headers = basicOnly(trustedApplication.uuid, password);
     expect((await json('POST', '/domain/cafe.rest/_renew', { period: 1 }, headers)).status).toBe(200);
   });
 
-  it('a password of any letters, in UTF-8', async () => {
+  it('is allowed with a password in UTF-8', async () => {
     const erin = { user: 'erin', context: 4, password: 'pä:ß 🍰' };
     const { json } = await startBench({ users: [erin] });
     expect((await json('POST', '/domain/deli.rest/_authinfo1', undefined, basic(erin))).status).toBe(200);
   });
 
-  it('not a two-factor user by login', async () => {
+  it('is refused to a two-factor user at /login', async () => {
     const { json } = await startBench();
     const { user, context, password } = tina;
     expectRefusal(await json('POST', '/login', { user, context, password }, {}), 403, /two-factor/);
   });
 
-  it('not to what another group or context holds', async () => {
+  it('is refused to domains of another group or context', async () => {
     const erin = { user: 'erin', context: 4, password: 'p', group: 'others' };
     const { json } = await startBench({ users: [erin] });
     expectRefusal(
@@ -247,13 +246,13 @@ describe('access', () => {
     expectRefusal(await json('DELETE', '/domain/deli.rest', undefined, inDemo), 404, /not in this account/);
   });
 
-  it('not under its own host name, as from a web page', async () => {
+  it('is refused with another host name, as in DNS rebinding', async () => {
     const { json } = await startBench();
     expectRefusal(await json('GET', '/logout', undefined, { host: 'rebound.example' }), 421, /own address/);
   });
 });
 
-describe('what is sent must be as documented', () => {
+describe('an undocumented request', () => {
   const renewal = '/domain/cafe.rest/_renew';
   const create = { ...delegation('new.rest'), confirmOrder: true };
   const bodies: [string, string, string, unknown, number, RegExp][] = [
@@ -278,7 +277,7 @@ describe('what is sent must be as documented', () => {
       /nameServers\[0\]\.name/,
     ],
     ['not JSON', 'POST', renewal, '{"period":1', 400, /not JSON/],
-    ['list', 'POST', renewal, '[1]', 400, /object/],
+    ['list instead of object', 'POST', renewal, '[1]', 400, /object/],
     ['unconfirmed order', 'POST', '/domain', { ...create, confirmOrder: false }, 422, /confirmOrder/],
     ['period 0', 'POST', renewal, { period: 0 }, 422, /period/],
     ['period 11', 'POST', renewal, { period: 11 }, 422, /period/],
@@ -292,7 +291,7 @@ describe('what is sent must be as documented', () => {
       /2 to 7/,
     ],
     [
-      'nameserver twice',
+      'duplicate nameserver',
       'PUT',
       '/domain/cafe.rest',
       { nameServers: [{ name: 'a.example' }, { name: 'a.example' }] },
@@ -416,7 +415,7 @@ describe('what is sent must be as documented', () => {
     ['logout without a session', 'GET', '/logout', undefined, 400, /no session/],
   ];
 
-  it('or is refused with the reason, and changes nothing', async () => {
+  it('is refused with the reason, and changes nothing', async () => {
     const { json, service } = await startBench();
     const domains = JSON.stringify(service.state.domains(4));
     for (const [what, method, path, body, status, sentence] of bodies) {
@@ -429,7 +428,7 @@ describe('what is sent must be as documented', () => {
     expect(service.state.charges).toEqual([]);
   });
 
-  it('content types included', async () => {
+  it('is refused because of its content type', async () => {
     const { json, service } = await startBench();
     const renew = (type: string) =>
       json('POST', '/domain/cafe.rest/_renew', undefined, { ...basic(alice), 'content-type': type });
@@ -443,7 +442,7 @@ describe('what is sent must be as documented', () => {
     expect(service.state.charges).toEqual([]);
   });
 
-  it('and no larger than 1 MB', async () => {
+  it('is refused if it is larger than 1 MB', async () => {
     const { json } = await startBench();
     const answer = await json('POST', '/domain/cafe.rest/_renew', `{"period":1${' '.repeat(1 << 20)}}`);
     expectRefusal(answer, 413, /1 MB/);

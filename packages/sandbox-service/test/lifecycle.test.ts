@@ -5,13 +5,13 @@ import { type Bench, delegation, START, startBench } from './sandbox.ts';
 
 const DAY = 86_400_000;
 
-function expiryOf({ service }: Bench, name: string): string | undefined {
+function getExpiry({ service }: Bench, name: string): string | undefined {
   const expires = service.state.domain(name, 4)?.expires;
   return expires === undefined ? undefined : new Date(expires).toISOString().slice(0, 10);
 }
 
-describe('the life of a domain over time', () => {
-  it('deleted, restorable for 30 days, pending for 5, then free', async () => {
+describe('the lifecycle of a domain', () => {
+  it('allows a restore for 30 days after deletion, and a registration 5 days later', async () => {
     const { service, json, pass } = await startBench();
     await json('DELETE', '/domain/tavern.rest');
     const restore = async () => (await json('POST', '/domain/tavern.rest/_restore')).status;
@@ -28,15 +28,15 @@ describe('the life of a domain over time', () => {
     expect((await json('POST', '/domain', create)).status).toBe(200);
   });
 
-  it('a restored domain that had expired gets another year', async () => {
+  it('adds a year to a restored domain that had expired', async () => {
     const bench = await startBench();
     await bench.json('DELETE', '/domain/bar.rest');
     bench.pass(20 * DAY);
     await bench.json('POST', '/domain/bar.rest/_restore');
-    expect(expiryOf(bench, 'bar.rest')).toBe('2028-03-04');
+    expect(getExpiry(bench, 'bar.rest')).toBe('2028-03-04');
   });
 
-  it('expired: for 45 days renewed from the old date, then automatically', async () => {
+  it('renews an expired domain from its old date for 45 days, then automatically', async () => {
     const bench = await startBench();
     const { service, json, pass } = bench;
     service.state.addDomain({ name: 'left.rest', context: 4, expires: START + DAY });
@@ -44,30 +44,30 @@ describe('the life of a domain over time', () => {
     pass(2 * DAY);
     expect(service.state.domain('left.rest', 4)?.status).toBe('auto_renew_grace');
     expect((await json('POST', '/domain/kept.rest/_renew', { period: 2 })).status).toBe(200);
-    expect(expiryOf(bench, 'kept.rest')).toBe('2029-02-28');
+    expect(getExpiry(bench, 'kept.rest')).toBe('2029-02-28');
     pass(44 * DAY - 1);
-    expect(expiryOf(bench, 'left.rest')).toBe('2027-02-28');
+    expect(getExpiry(bench, 'left.rest')).toBe('2027-02-28');
     pass(1);
     expect(service.state.domain('left.rest', 4)?.status).toBe('registered');
-    expect(expiryOf(bench, 'left.rest')).toBe('2028-02-28');
+    expect(getExpiry(bench, 'left.rest')).toBe('2028-02-28');
   });
 
-  it('never more than ten years ahead', async () => {
+  it('never extends a registration beyond ten years', async () => {
     const bench = await startBench();
     bench.service.state.addDomain({ name: 'long.rest', context: 4, expires: addYears(START, 8) });
     const renew = (period: number) => bench.json('POST', '/domain/long.rest/_renew', { period });
     expect((await renew(3)).body.status?.text).toMatch(/more than 10 years/);
     expect((await renew(2)).status).toBe(200);
     expect((await renew(1)).status).toBe(422);
-    expect(expiryOf(bench, 'long.rest')).toBe('2037-02-27');
+    expect(getExpiry(bench, 'long.rest')).toBe('2037-02-27');
   });
 
-  it('transferred after 5 days, with an additional year, only once', async () => {
+  it('completes a transfer after 5 days, with an additional year, once', async () => {
     const bench = await startBench();
     const { service, json, pass } = bench;
     const { name, authCode: auth } = SANDBOX_TRANSFER;
     const transfer = () => json('POST', '/domain/_transfer', { ...delegation(name), auth });
-    const before = expiryOf(bench, name);
+    const before = getExpiry(bench, name);
     expect((await transfer()).status).toBe(200);
     expect((await transfer()).body.status?.text).toMatch(/is being transferred/);
     expect((await json('POST', `/domain/${name}/_renew`, { period: 1 })).status).toBe(404);
@@ -76,12 +76,12 @@ describe('the life of a domain over time', () => {
     pass(1);
     expect(service.state.domain(name, 4)).toMatchObject({ group: 'steward', ownerc: 1001 });
     expect(service.state.domain(name, 4)).not.toHaveProperty('pendingTransfer');
-    expect([before, expiryOf(bench, name)]).toEqual(['2027-05-28', '2028-05-28']);
+    expect([before, getExpiry(bench, name)]).toEqual(['2027-05-28', '2028-05-28']);
     expect((await transfer()).status).toBe(409);
     expect(service.state.charges).toHaveLength(1);
   });
 
-  it('transfers are locked for 60 days after registration and owner change', async () => {
+  it('locks transfers for 60 days after a registration or owner change', async () => {
     const { service, json, pass } = await startBench();
     await json('POST', '/domain', { ...delegation('new.rest'), confirmOrder: true });
     const other = { group: 'elsewhere', authCode: 'code' };
@@ -103,7 +103,7 @@ describe('the life of a domain over time', () => {
     expect(service.state.domain('new.rest', 4)?.isTransferLocked).toBe(true);
   });
 
-  it('other zones follow the general rules', async () => {
+  it('uses the general rules for other zones', async () => {
     const { json } = await startBench();
     const create = (name: string, servers: number) => {
       const nameServers = Array.from({ length: servers }, (_, index) => ({ name: `ns${index}.dns.example` }));
@@ -115,7 +115,7 @@ describe('the life of a domain over time', () => {
     expect((await create('four.example', 0)).status).toBe(422);
   });
 
-  it('a leap day stays within its month', () => {
+  it('moves a leap day to 28 February in other years', () => {
     expect(new Date(addYears(Date.UTC(2028, 1, 29), 1)).toISOString()).toMatch(/^2029-02-28/);
     expect(new Date(addYears(Date.UTC(2028, 1, 29), 4)).toISOString()).toMatch(/^2032-02-29/);
   });

@@ -9,7 +9,7 @@ import { basicOnly, delegation, START, startBench } from './sandbox.ts';
 const { alice, tina, trustedApplication } = SANDBOX_ACCOUNTS;
 
 describe('the request log', () => {
-  it('has who sent what, when, and the response', async () => {
+  it('records the sender, the request, its time and the response', async () => {
     const { service, json } = await startBench();
     await json('POST', '/domain/cafe.rest/_renew?ctid=order-7&replyTo=a%40b.example', { period: 2 });
     expect(service.requests).toEqual([
@@ -50,25 +50,25 @@ describe('the request log', () => {
     expect(numbers({})).toEqual([1, 2, 3]);
   });
 
-  it('notifies listeners when a request has been read and when it has been answered', async () => {
+  it('notifies listeners of each request and its response', async () => {
     const { service, json } = await startBench();
-    const heard: RecordedRequest[] = [];
-    const end = service.onRequest((one) => heard.push(one));
+    const notified: RecordedRequest[] = [];
+    const end = service.onRequest((one) => notified.push(one));
     await json('DELETE', '/domain/bar.rest');
-    expect(heard.at(0)).toMatchObject({ n: 1, status: null, carriedOut: false });
-    expect(heard.at(-1)).toMatchObject({ n: 1, status: 200, carriedOut: true });
+    expect(notified.at(0)).toMatchObject({ n: 1, status: null, carriedOut: false });
+    expect(notified.at(-1)).toMatchObject({ n: 1, status: 200, carriedOut: true });
     end();
-    const before = heard.length;
+    const before = notified.length;
     await json('DELETE', '/domain/deli.rest');
-    expect(heard.length).toBe(before);
+    expect(notified.length).toBe(before);
   });
 
-  it('keeps the last 10,000', async () => {
+  it('keeps the last 10,000 requests', async () => {
     const { Recorder } = await import('../src/recorder.ts');
     const { service, json } = await startBench();
     await json('DELETE', '/domain/bar.rest');
     const [first] = service.requests;
-    if (first === undefined) throw new Error('nothing was logged');
+    if (first === undefined) throw new Error('no request was logged');
     const recorder = new Recorder();
     const { n: _, ...request } = first;
     for (let count = 0; count < 10_005; count += 1) recorder.add(request);
@@ -79,7 +79,7 @@ describe('the request log', () => {
     expect(recorder.requests.filter((one) => one.status === 418).map((one) => one.n)).toEqual([10_005]);
   });
 
-  it('has a request with an incomplete body, which was not carried out', async () => {
+  it('records a request with an incomplete body, which isn’t carried out', async () => {
     const { service } = await startBench();
     const answered = new Promise<void>((resolve) => {
       service.onRequest((one) => one.durationMs !== null && resolve());
@@ -94,7 +94,7 @@ describe('the request log', () => {
     socket.destroy();
   });
 
-  it('shows no secret, whether the request was valid or not', async () => {
+  it('contains no secrets of valid or invalid requests', async () => {
     const { service, json, xml } = await startBench();
     const secrets = [alice.password, tina.password, trustedApplication.password, SANDBOX_TRANSFER.authCode];
     const login = await json('POST', '/login', alice, {});
@@ -124,7 +124,7 @@ describe('the request log', () => {
 
     const log = inspect(service.requests, { depth: 20, maxStringLength: null });
     for (const secret of [...secrets, token, hash, session]) {
-      expect(secret, 'a secret that the test knows').not.toBe('');
+      expect(secret, 'secret in the test').not.toBe('');
       const forms = [secret, encodeURIComponent(secret), Buffer.from(secret).toString('base64').slice(0, -4)];
       for (const form of forms) expect(log.includes(form), `the log shows ${form}`).toBe(false);
     }

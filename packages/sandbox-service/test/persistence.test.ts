@@ -14,7 +14,7 @@ afterEach(async () => {
 });
 
 describe('the state file', () => {
-  it('is restored at the next start, and only its owner can read it', async () => {
+  it('is loaded at the next start, and readable only by its owner', async () => {
     const stateFile = join(folder, 'deeper', 'state.json');
     const first = await startBench({ stateFile });
     await first.json('POST', '/domain/cafe.rest/_renew?ctid=o1', { period: 2 });
@@ -23,13 +23,13 @@ describe('the state file', () => {
     const kept = structuredClone(first.service.state.data);
     await first.service.close();
     expect((await stat(stateFile)).mode & 0o777).toBe(0o600);
-    expect(await readdir(join(folder, 'deeper')), 'no drafts are left').toEqual(['state.json']);
+    expect(await readdir(join(folder, 'deeper')), 'files in the folder').toEqual(['state.json']);
 
     const second = await startBench({ stateFile, users: [{ user: 'late', context: 4, password: 'x' }] });
     expect(second.service.state.data).toEqual(kept);
     expect(second.service.state.charges).toMatchObject([{ name: 'cafe.rest', years: 2, ctid: 'o1' }]);
     const { body } = await second.json('POST', '/domain/bar.rest/_restore');
-    expect(body.stid, 'transaction ids go on').toBe('20270227-sandbox1-4');
+    expect(body.stid, 'next transaction ID').toBe('20270227-sandbox1-4');
   });
 
   it('restores the port', async () => {
@@ -39,7 +39,7 @@ describe('the state file', () => {
     const second = await startBench({ stateFile });
     expect(second.service.jsonUrl).toBe(first.service.jsonUrl);
     const third = await startBench({ stateFile });
-    expect(third.service.jsonUrl, 'uses another port if that one is taken').not.toBe(first.service.jsonUrl);
+    expect(third.service.jsonUrl, 'another port if that one is taken').not.toBe(first.service.jsonUrl);
   });
 
   it('is written soon after a change, without closing', async () => {
@@ -50,7 +50,7 @@ describe('the state file', () => {
     expect(JSON.stringify(written)).toContain('"deletedAt":1803729600000');
   });
 
-  it('an invalid file is refused, and not changed', async () => {
+  it('is refused and left unchanged if it is invalid', async () => {
     const stateFile = join(folder, 'state.json');
     await writeFile(stateFile, '{"version":1}');
     await expect(startBench({ stateFile })).rejects.toThrow(
@@ -59,7 +59,7 @@ describe('the state file', () => {
     expect(await readFile(stateFile, 'utf8')).toBe('{"version":1}');
   });
 
-  it('a failed write is reported at the end', async () => {
+  it('reports a failed write when the service closes', async () => {
     const { service, json } = await startBench({ stateFile: join(folder, 'state.json') });
     await rm(folder, { recursive: true });
     await writeFile(folder, 'in the way');

@@ -3,15 +3,15 @@ import { START, startBench } from './sandbox.ts';
 
 const DAY = 86_400_000;
 
-describe('the registry’s records', () => {
-  it('is found by its bootstrap file', async () => {
+describe('the registry’s RDAP server', () => {
+  it('is listed in its bootstrap file', async () => {
     const { service, rdap } = await startBench();
     const { body } = await rdap('bootstrap.json');
     const base = service.rdapBootstrapUrl.replace('bootstrap.json', '');
     expect(body).toMatchObject({ version: '1.0', services: [[['rest', 'example'], [base]]] });
   });
 
-  it('have the dates and the status of a domain', async () => {
+  it('returns the dates and status of a domain', async () => {
     const { rdap, service } = await startBench();
     const { headers, body } = await rdap('domain/CAFE.rest');
     expect(headers['content-type']).toBe('application/rdap+json');
@@ -33,7 +33,7 @@ describe('the registry’s records', () => {
     expect(await rdap('domain/gone.rest')).toMatchObject({ status: 404, body: { errorCode: 404 } });
   });
 
-  it('show the overrides', async () => {
+  it('returns overridden records', async () => {
     const { rdap, service } = await startBench();
     service.registry.show('cafe.rest', {
       registrar: { ianaId: '292', name: 'Example Registrar' },
@@ -64,26 +64,26 @@ describe('the registry’s records', () => {
     expect((await rdap('domain/cafe.rest')).body).not.toHaveProperty('entities');
   });
 
-  it('have neither unknown names nor those of the demo system', async () => {
+  it('has neither unknown names nor names of the demo system', async () => {
     const { rdap } = await startBench();
     expect((await rdap('domain/nobody.rest')).status).toBe(404);
     expect((await rdap('domain/try.rest')).status).toBe(404);
   });
 
-  it('fail like the faults say', async () => {
+  it('supports faults', async () => {
     const { rdap, service } = await startBench();
-    const struck = async (fault: Parameters<typeof service.faults.set>[0]) => {
+    const fetchWith = async (fault: Parameters<typeof service.faults.set>[0]) => {
       service.faults.set({ times: 1, match: { task: 'rdap.domain' }, ...fault });
       return rdap('domain/cafe.rest');
     };
-    expect((await struck({ kind: 'rdap_not_found' })).status).toBe(404);
-    expect((await struck({ kind: 'status_429', retryAfter: 3 })).headers['retry-after']).toBe('3');
-    expect((await struck({ kind: 'rdap_wrong_date' })).text).toContain('"expiration","eventDate":"soon"');
-    expect((await struck({ kind: 'redirect_307', location: '/rdap/domain/bar.rest' })).status).toBe(307);
-    expect((await struck({ kind: 'wrong_type' })).body['events']).toEqual({ expiration: 7 });
-    expect((await struck({ kind: 'huge', bytes: 300_000 })).text.length).toBeGreaterThan(300_000);
-    await expect(struck({ kind: 'cut_json' })).rejects.toThrow(/JSON/);
-    expect((await struck({ kind: 'slow', delayMs: 5 })).status).toBe(200);
+    expect((await fetchWith({ kind: 'rdap_not_found' })).status).toBe(404);
+    expect((await fetchWith({ kind: 'status_429', retryAfter: 3 })).headers['retry-after']).toBe('3');
+    expect((await fetchWith({ kind: 'rdap_wrong_date' })).text).toContain('"expiration","eventDate":"soon"');
+    expect((await fetchWith({ kind: 'redirect_307', location: '/rdap/domain/bar.rest' })).status).toBe(307);
+    expect((await fetchWith({ kind: 'wrong_type' })).body['events']).toEqual({ expiration: 7 });
+    expect((await fetchWith({ kind: 'huge', bytes: 300_000 })).text.length).toBeGreaterThan(300_000);
+    await expect(fetchWith({ kind: 'cut_json' })).rejects.toThrow(/JSON/);
+    expect((await fetchWith({ kind: 'slow', delayMs: 5 })).status).toBe(200);
     expect(service.faults.list()).toEqual([]);
   });
 });

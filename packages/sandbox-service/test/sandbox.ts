@@ -4,12 +4,12 @@ import { onTestFinished } from 'vitest';
 import { SANDBOX_ACCOUNTS } from '../src/accounts.ts';
 import { type SandboxService, type SandboxServiceOptions, startSandboxService } from '../src/server.ts';
 
-/** A sandbox with a clock that the test moves, and short helpers for HTTP requests to it. */
+/** A sandbox with a clock that tests advance, and helpers for requests. */
 export interface Bench {
   readonly service: SandboxService;
-  /** Lets time pass. */
+  /** Advances the clock. */
   pass(ms: number): void;
-  /** Signed as alice in context 4 unless `headers` override it. */
+  /** Sends a request as alice in context 4, unless `headers` override it. */
   json(method: Method, path: string, body?: unknown, headers?: Record<string, string>): Promise<JsonAnswer>;
   xml(content: string): Promise<XmlAnswer>;
   rdap(path: string): Promise<JsonAnswer>;
@@ -24,7 +24,7 @@ export interface JsonAnswer {
   readonly body: Envelope;
 }
 
-/** The parts of an answer that tests read. A wrong shape fails the expectation. */
+/** The parts of a response that tests read. */
 interface Envelope {
   readonly stid?: string;
   readonly status?: { readonly code: string; readonly text: string; readonly type: string };
@@ -48,12 +48,12 @@ interface XmlAnswer {
   readonly result: Record<string, unknown>;
 }
 
-/** Noon of a day before a leap day, to test calendar arithmetic. */
+/** 27 February, to test calendar arithmetic with leap days. */
 export const START = Date.UTC(2027, 1, 27, 12);
 
 const open: { service: SandboxService; agent: Agent }[] = [];
 
-/** Stops what a test has started. Runs after each test, or earlier where the order matters. */
+/** Stops what a test has started. Runs after each test, or earlier if the order matters. */
 export async function closeBenches(): Promise<void> {
   for (const { service, agent } of open.splice(0)) {
     await service.close();
@@ -109,7 +109,7 @@ export function basicOnly(user: string, password: string): Record<string, string
   return { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` };
 }
 
-/** A valid payload of a registration or transfer. */
+/** The valid payload of a registration or transfer. */
 export function delegation(name: string): Record<string, unknown> {
   return {
     name,

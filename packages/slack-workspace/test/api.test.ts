@@ -29,7 +29,7 @@ beforeEach(async () => {
 
 afterEach(() => workspace.close());
 
-test('refuses a missing, invalid or wrong kind of token, and a missing scope', async () => {
+test('refuses missing, invalid and wrong kinds of tokens, and missing scopes', async () => {
   expect(await call(workspace, 'auth.test', {}, '')).toMatchObject({ ok: false, error: 'not_authed' });
   expect(await call(workspace, 'auth.test', {}, 'xoxb-other')).toMatchObject({ error: 'invalid_auth' });
   expect(await call(workspace, 'auth.test', {}, workspace.appToken)).toMatchObject({
@@ -47,7 +47,7 @@ test('refuses a missing, invalid or wrong kind of token, and a missing scope', a
   expect(await call(workspace, 'auth.test', {})).toMatchObject({ ok: true, user_id: workspace.botUserId });
 });
 
-test('knows people, user groups and direct messages', async () => {
+test('supports people, user groups and direct messages', async () => {
   const { user: dave } = await client.users.info({ user: 'U0DAVE' });
   expect(dave).toMatchObject({
     team_id: 'T0ELSEWHERE',
@@ -101,7 +101,7 @@ test('accepts both form encoding and JSON', async () => {
   ]);
 });
 
-test('limits messages to a channel per second', async () => {
+test('limits the messages per second in each channel', async () => {
   for (const text of ['one', 'two']) await client.chat.postMessage({ channel, text });
   await expect(client.chat.postMessage({ channel, text: 'three' })).rejects.toMatchObject({ retryAfter: 1 });
   await client.chat.postMessage({ channel: 'C0GENERAL', text: 'elsewhere' });
@@ -114,7 +114,7 @@ describe('faults', () => {
   const post = (text: string) => client.chat.postMessage({ channel, text });
   const texts = () => workspace.messages(channel).map(({ text }) => text);
 
-  test('rate limit, error and status 500 happen as often as set, and post nothing', async () => {
+  test('of rate limits, errors and status 500 happen a given number of times, and post nothing', async () => {
     workspace.faults.set({ method: 'chat.postMessage', kind: 'ratelimited', retryAfter: 7, times: 1 });
     await expect(post('a')).rejects.toMatchObject({ retryAfter: 7 });
     workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code: 'internal_error', times: 1 });
@@ -134,13 +134,13 @@ describe('faults', () => {
     ]);
   });
 
-  test('a lost answer posts the message and cuts the connection', async () => {
+  test('of lost responses post the message and close the connection', async () => {
     workspace.faults.set({ method: 'chat.postMessage', kind: 'lost_answer', times: 1 });
     await expect(post('once')).rejects.toThrow('A request error occurred');
     expect(texts()).toEqual(['once']);
   });
 
-  test('a timeout neither responds nor posts', async () => {
+  test('of timeouts neither respond nor post', async () => {
     workspace.faults.set({ method: 'chat.postMessage', kind: 'timeout', times: 1 });
     const signal = AbortSignal.timeout(150);
     const args = { method: 'POST', body: JSON.stringify({ channel, text: 'never' }), signal };
@@ -152,12 +152,12 @@ describe('faults', () => {
 describe('events', () => {
   let server: Server;
   let statuses: number[] = [];
-  const seen: (string | undefined)[] = [];
+  const retries: (string | undefined)[] = [];
 
   beforeEach(async () => {
     server = createServer((request, response) => {
       const num = request.headers['x-slack-retry-num'];
-      seen.push(typeof num === 'string' ? `${num} ${request.headers['x-slack-retry-reason']}` : undefined);
+      retries.push(typeof num === 'string' ? `${num} ${request.headers['x-slack-retry-reason']}` : undefined);
       response.writeHead(statuses.shift() ?? 200).end();
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -170,9 +170,9 @@ describe('events', () => {
     statuses = [500, 503];
     expect(await workspace.as('U0BOB').openHome()).toMatchObject({ acked: false, status: 500 });
     await workspace.waitFor(() => workspace.deliveries.find(({ answer }) => answer.acked), {
-      what: 'a retry taken',
+      what: 'an acknowledged retry',
     });
-    expect(seen).toEqual([undefined, '1 http_error', '2 http_error']);
+    expect(retries).toEqual([undefined, '1 http_error', '2 http_error']);
   });
 
   test('are sent only to apps with their scope', async () => {
@@ -187,14 +187,14 @@ describe('events', () => {
   });
 });
 
-test('lists what it waited for and what there is', async () => {
+test('a timed-out wait reports its condition and the messages', async () => {
   await client.chat.postMessage({ channel, text: 'something else' });
   const wait = workspace.waitFor(() => undefined, { timeoutMs: 20, what: 'the result' });
   await expect(wait).rejects.toThrow(/waited 20 ms for the result\ndomains:\n {2}U0STEWARD: something else/);
 });
 
-describe('limits calls by method and tier, if enabled', () => {
-  test.each(Object.entries(TIERS))('%s: %i a minute', (method, perMinute) => {
+describe('rate limits, if enabled', () => {
+  test.each(Object.entries(TIERS))('allow %s %i times a minute', (method, perMinute) => {
     const limits = new RateLimits(() => clock);
     limits.enabled = true;
     for (let calls = 0; calls < perMinute; calls += 1) expect(limits.take(method)).toBeUndefined();
@@ -208,7 +208,7 @@ describe('limits calls by method and tier, if enabled', () => {
     expect(limits.take(method)).toBe(60);
   });
 
-  test('says when the call may be retried', async () => {
+  test('return when the call can be retried', async () => {
     const { ts = '' } = await client.chat.postMessage({ channel, text: 'one' });
     workspace.rateLimits.enabled = true;
     const update = () => client.chat.update({ channel, ts, text: 'two' });
@@ -220,12 +220,12 @@ describe('limits calls by method and tier, if enabled', () => {
   });
 });
 
-describe('a channel that changes state', () => {
+describe('after a change, a channel that', () => {
   test.each([
     ['is archived', 'C0DOMAINS', { is_archived: true }, 'is_archived'],
-    ['removes the app', 'C0DOMAINS', { members: ['U0ALICE'] }, 'not_in_channel'],
-    ['is private and removes the app', 'C0LOCKED', { members: ['U0ALICE'] }, 'channel_not_found'],
-  ])('%s: accepts no message, update or file until reverted', async (_what, id, changes, error) => {
+    ['removed the app', 'C0DOMAINS', { members: ['U0ALICE'] }, 'not_in_channel'],
+    ['is private and removed the app', 'C0LOCKED', { members: ['U0ALICE'] }, 'channel_not_found'],
+  ])('%s refuses messages, updates and files until reverted', async (_what, id, changes, error) => {
     const members = [...new Set([...workspace.channel(id).members, workspace.botUserId])];
     workspace.changeChannel(id, { members });
     const { ts = '' } = await client.chat.postMessage({ channel: id, text: 'one' });
@@ -252,7 +252,7 @@ describe('a channel that changes state', () => {
   });
 });
 
-test('closes the edit window by its clock', async () => {
+test('refuses updates after the edit window', async () => {
   workspace.conditions.editWindowMs = 3 * 86_400_000;
   const { ts = '' } = await client.chat.postMessage({ channel, text: 'one' });
   clock += 3 * 86_400_000;
@@ -264,7 +264,7 @@ test('closes the edit window by its clock', async () => {
   });
 });
 
-test('carries out a call at once and responds late', async () => {
+test('can delay responses after carrying out a call', async () => {
   workspace.conditions.answerDelayMs = () => 60;
   let isAnswered = false;
   const posted = client.chat.postMessage({ channel, text: 'slow' }).then(() => {

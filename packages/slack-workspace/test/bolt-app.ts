@@ -1,7 +1,7 @@
 import { App, HTTPReceiver, LogLevel, SocketModeReceiver } from '@slack/bolt';
 import type { Workspace } from '../src/index.ts';
 
-/** Bolt is silent in tests; failures are visible in the workspace. */
+/** Silences Bolt in tests. Failures are visible in the workspace. */
 const quiet = {
   debug: () => {},
   info: () => {},
@@ -17,7 +17,7 @@ export interface RunningApp {
   stop(): Promise<void>;
 }
 
-/** A real Bolt app that gets signed HTTP requests from the workspace. */
+/** Starts a real Bolt app that gets signed HTTP requests from the workspace. */
 export async function httpApp(
   workspace: Workspace,
   signingSecret = workspace.signingSecret,
@@ -31,7 +31,7 @@ export async function httpApp(
   const app = new App({
     receiver,
     token: workspace.botToken,
-    // Otherwise Bolt calls `auth.test` immediately, and after a short test nobody handles its failure.
+    // Otherwise Bolt calls `auth.test` immediately, whose failure after a short test is unhandled.
     tokenVerificationEnabled: false,
     logger: quiet,
     clientOptions: {
@@ -54,9 +54,9 @@ export async function httpApp(
 }
 
 /**
- * A real Bolt app in Socket Mode.
+ * Starts a real Bolt app in Socket Mode.
  *
- * @param clientPingTimeout how long Bolt waits for a pong, and before it connects again, in milliseconds
+ * @param clientPingTimeout how long Bolt waits for a pong, and before it reconnects, in milliseconds
  */
 export async function socketApp(workspace: Workspace, clientPingTimeout = 5_000): Promise<RunningApp> {
   const clientOptions = { slackApiUrl: workspace.apiUrl, retryConfig: { retries: 0 } };

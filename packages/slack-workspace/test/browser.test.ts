@@ -49,7 +49,7 @@ async function state(user: string): Promise<Snapshot> {
   return snapshotSchema.parse(await response.json());
 }
 
-/** A GET exactly as written: `fetch` would normalize the path and refuse the header. */
+/** Sends the path and host unchanged: `fetch` would normalize the path and refuse the header. */
 function rawGet(path: string, host: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const { port } = new URL(workspace.url);
@@ -62,7 +62,7 @@ function rawGet(path: string, host: string): Promise<number> {
   });
 }
 
-test('shows each person what that person sees, and nothing else', async () => {
+test('shows people only their own channels and messages', async () => {
   await call(workspace, 'chat.postMessage', { channel, text: 'for all' });
   await call(workspace, 'chat.postEphemeral', { channel, user: 'U0ALICE', text: 'for Alice' });
   const alice = await state('U0ALICE');
@@ -74,7 +74,7 @@ test('shows each person what that person sees, and nothing else', async () => {
   expect((await state('U0DAVE')).channels.map(({ id }) => id)).toEqual([channel, 'D0DAVE']);
 });
 
-test('keeps out other sites and other machines', async () => {
+test('refuses requests from other sites and for other hosts', async () => {
   const { host, port } = new URL(workspace.url);
   expect(await rawGet('/local/state?user=U0ALICE', host)).toBe(200);
   expect(await rawGet('/local/state?user=U0ALICE', `localhost:${port}`)).toBe(200);
@@ -85,7 +85,7 @@ test('keeps out other sites and other machines', async () => {
   expect(workspace.messages(channel)).toEqual([]);
 });
 
-test('serves the page, its modules and nothing beside them', async () => {
+test('serves only the page and its modules', async () => {
   const page = await fetch(workspace.url);
   expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
   expect(page.headers.get('content-security-policy')).toContain("script-src 'self'");
@@ -110,7 +110,7 @@ test('serves the page, its modules and nothing beside them', async () => {
   }
 });
 
-test("answers the host's own routes", async () => {
+test("serves the host's own routes", async () => {
   const read = await fetch(`${workspace.url}local/requests?after=3`);
   expect(await read.json()).toEqual({ after: '3' });
   expect(await (await post('clock', { days: 1 })).json()).toEqual({ got: { days: 1 } });
@@ -124,7 +124,7 @@ test('keeps messages, Home views and files over a restart', async () => {
   });
   const [before] = workspace.messages(channel);
   await workspace.close();
-  // A clock that was set back must not make new messages older than the stored ones.
+  // New messages must not be older than stored ones, even if the clock was set back.
   workspace = await startWorkspace({ ...options, now: () => Date.now() - 3_600_000 });
   expect(workspace.messages(channel)).toEqual([before]);
   expect(workspace.homeView('U0BOB')?.blocks).toHaveLength(1);
@@ -138,7 +138,7 @@ test('keeps messages, Home views and files over a restart', async () => {
   workspace = await startWorkspace(options);
 });
 
-test('until the workspace is open the page says that it is starting, and asks again', async () => {
+test('serves a reloading start page, but lets the app connect, until the workspace is open', async () => {
   let open = false;
   const closed = await startWorkspace({ isOpen: () => open });
   try {
@@ -151,7 +151,7 @@ test('until the workspace is open the page says that it is starting, and asks ag
       method: 'POST',
       headers: { authorization: `Bearer ${closed.botToken}` },
     });
-    expect(await app.json(), 'the app is let in to start').toMatchObject({ ok: true });
+    expect(await app.json(), 'auth.test of the app').toMatchObject({ ok: true });
     open = true;
     expect((await fetch(`${closed.url}local/state?user=U0ALICE`)).status).toBe(200);
   } finally {

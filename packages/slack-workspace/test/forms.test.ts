@@ -22,7 +22,7 @@ const input = (element: JsonObject, more: JsonObject = {}): JsonObject => ({
   ...more,
 });
 
-describe('checks by Slack itself, before it calls the app', () => {
+describe('Slack’s own checks of an input', () => {
   const text = { type: 'plain_text_input' };
   const number = { type: 'number_input', is_decimal_allowed: false };
   test.each<[JsonObject, InputValue, string | undefined]>([
@@ -37,14 +37,14 @@ describe('checks by Slack itself, before it calls the app', () => {
     [input({ type: 'email_text_input' }), 'nobody', 'Please enter a valid email address.'],
     [input({ type: 'email_text_input' }), 'a@b.example', undefined],
     [input({ type: 'checkboxes', options: [option('x')] }), [], 'Please complete this required field.'],
-  ])('%j with %j', (block, value, expected) => {
+  ])('of %j with value %j', (block, value, expected) => {
     const [placed] = placedElements([block]);
     if (!placed) throw new Error('no element found');
     const values = { b: { a: buildElementState(placed, value) } };
     expect(findInputErrors([block], values)['b']).toBe(expected);
   });
 
-  test('stores a picker’s choice by id', () => {
+  test('store a picker’s choice by ID', () => {
     const blocks = [
       input({ type: 'multi_users_select', initial_users: ['U1'] }, { block_id: 'people' }),
       input({ type: 'users_select', initial_user: 'U1' }, { block_id: 'person' }),
@@ -64,7 +64,7 @@ describe('checks by Slack itself, before it calls the app', () => {
     expect(buildElementState(channel, null)).toMatchObject({ selected_conversation: null });
   });
 
-  test('stores given files, as in payloads', () => {
+  test('store uploaded files as in payloads', () => {
     const blocks = [input({ type: 'file_input', filetypes: ['csv'], max_files: 1 }, { optional: true })];
     expect(initialValues(blocks)).toEqual({ b: { a: { type: 'file_input', files: [] } } });
     const [placed] = placedElements(blocks);
@@ -73,13 +73,13 @@ describe('checks by Slack itself, before it calls the app', () => {
     expect(buildElementState(placed, ['F1'], () => file)).toEqual({ type: 'file_input', files: [file] });
   });
 
-  test('refuses an option that isn’t offered', () => {
+  test('refuse an option that isn’t offered', () => {
     const [placed] = placedElements([input({ type: 'static_select', options: [option('x')] })]);
     if (!placed) throw new Error('no element found');
     expect(() => buildElementState(placed, 'y')).toThrow('a has no option "y"; it offers x');
   });
 
-  test('keeps typed text only if the input stays the same', () => {
+  test('keep typed text only if the input stays the same', () => {
     const before = { b: { a: { type: 'plain_text_input', value: 'typed' } } };
     const same = initialValues([input({ type: 'plain_text_input', initial_value: 'new' })]);
     expect(keepValues(same, before)).toEqual(before);
@@ -112,7 +112,7 @@ describe('with an app', () => {
     await workspace.close();
   });
 
-  test('a menu in a dialog changes the dialog and keeps typed text', async () => {
+  test('a menu in a dialog can change the dialog, and typed text is kept', async () => {
     const method = (value: string): JsonObject => ({
       type: 'input',
       block_id: 'method',
@@ -166,7 +166,7 @@ describe('with an app', () => {
     });
   });
 
-  test('only its response URL replaces and deletes an ephemeral message', async () => {
+  test('an ephemeral message is replaced and deleted by its response URL', async () => {
     const bodies: JsonObject[] = [];
     const blocks = ['replace', 'delete'].map((id) => ({
       type: 'actions' as const,
@@ -189,7 +189,7 @@ describe('with an app', () => {
     });
     const alice = workspace.as('U0ALICE');
     const [first] = alice.ephemerals();
-    if (!first) throw new Error('nothing ephemeral was posted');
+    if (!first) throw new Error('no ephemeral message was posted');
     await alice.click(first, 'replace');
     const second = await workspace.waitFor(() => alice.ephemerals().find(({ text }) => text === 'second'), {
       what: 'the replacement',
@@ -206,7 +206,7 @@ describe('with an app', () => {
     );
   });
 
-  test('buttons of a row have their own values', async () => {
+  test('buttons with the same action ID have their own values', async () => {
     const actions: JsonObject[] = [];
     running.app.action(/.*/, async ({ ack, payload }) => {
       actions.push(JSON.parse(JSON.stringify(payload)));
@@ -241,10 +241,10 @@ describe('with an app', () => {
     ]);
   });
 
-  test('the app sees that a person is from another workspace', async () => {
-    const seen: unknown[] = [];
+  test('the app gets the team of a person from another workspace', async () => {
+    const receivedUsers: unknown[] = [];
     running.app.action('go', async ({ ack, body }) => {
-      seen.push(body.user, body.team);
+      receivedUsers.push(body.user, body.team);
       await ack();
     });
     const elements = [{ type: 'button', action_id: 'go', text: plain('Go') }];
@@ -256,7 +256,7 @@ describe('with an app', () => {
     const [message] = workspace.messages('C0DOMAINS');
     if (!message) throw new Error('nothing was posted');
     await workspace.as('U0DAVE').click(message, 'go');
-    expect(seen).toMatchObject([{ id: 'U0DAVE', team_id: 'T0ELSEWHERE' }, { id: 'T0STEWARD' }]);
+    expect(receivedUsers).toMatchObject([{ id: 'U0DAVE', team_id: 'T0ELSEWHERE' }, { id: 'T0STEWARD' }]);
     expect(() => workspace.as('U0DAVE').say('C0GENERAL', 'x')).toThrow('Dave is not in general');
   });
 });

@@ -48,7 +48,7 @@ describe('a Bolt app over HTTP', () => {
   beforeEach(() => start());
   afterEach(() => stop());
 
-  test('informs the person if a command isn’t acknowledged in time', async () => {
+  test('shows an error if a command isn’t acknowledged in time', async () => {
     await stop();
     await start({ ackTimeoutMs: 400 });
     running.app.command('/domain', async () => {});
@@ -59,15 +59,15 @@ describe('a Bolt app over HTTP', () => {
     );
   });
 
-  test('announces changed people, and joined and removed members of a group', async () => {
-    const told: unknown[] = [];
-    running.app.event('user_change', async ({ event }) => void told.push(event));
-    running.app.event('subteam_members_changed', async ({ event }) => void told.push(event));
+  test('gets events about changed people and group members', async () => {
+    const events: unknown[] = [];
+    running.app.event('user_change', async ({ event }) => void events.push(event));
+    running.app.event('subteam_members_changed', async ({ event }) => void events.push(event));
     await workspace.changePerson('U0BOB', { deleted: true });
     await workspace.changePerson('U0BOB', { deleted: false, is_restricted: true }, false);
     await workspace.setUsergroup('S0APPROVERS', ['U0ADA']);
-    await workspace.waitFor(() => told[1], { what: 'both events' });
-    expect(told).toEqual([
+    await workspace.waitFor(() => events[1], { what: 'both events' });
+    expect(events).toEqual([
       {
         type: 'user_change',
         user: expect.objectContaining({
@@ -94,7 +94,7 @@ describe('a Bolt app over HTTP', () => {
     expect(user).toMatchObject({ deleted: false, is_restricted: true });
   });
 
-  test('exchanges a trigger once and within three seconds', async () => {
+  test('can use a trigger once, within three seconds', async () => {
     running.app.command('/domain', async ({ ack }) => ack());
     const { client } = running.app;
     const alice = workspace.as('U0ALICE');
@@ -111,7 +111,7 @@ describe('a Bolt app over HTTP', () => {
     await expect(client.views.open({ trigger_id: '1.2.abc', view })).rejects.toThrow('invalid_trigger_id');
   });
 
-  test('signs like Bolt expects, and redelivers', async () => {
+  test('accepts signed deliveries and redeliveries', async () => {
     let commands = 0;
     running.app.command('/domain', async ({ ack }) => {
       commands += 1;
@@ -133,7 +133,7 @@ describe('a Bolt app over HTTP', () => {
     expect(await workspace.verifyRequestUrl()).toBe(true);
   });
 
-  test('gives a response URL five uses and thirty minutes', async () => {
+  test('can use a response URL five times within 30 minutes', async () => {
     const urls: string[] = [];
     running.app.command('/domain', async ({ command, ack }) => {
       urls.push(command.response_url);
@@ -153,13 +153,13 @@ describe('a Bolt app over HTTP', () => {
   });
 });
 
-test('many events wait at once for an app that is down', async () => {
+test('many events can wait for an app that is down', async () => {
   const workspace = await startWorkspace();
   const alice = workspace.as('U0ALICE');
   await Promise.all(Array.from({ length: 12 }, () => alice.openHome()));
-  // The second try of each is immediate; then they wait for a minute, all listening for the end of the workspace.
+  // The first retry is immediate. Then all wait a minute, listening for the end of the workspace.
   await workspace.waitFor(() => (workspace.deliveries.length >= 24 ? true : undefined), {
-    what: 'the second try of each',
+    what: 'the first retry of each event',
   });
   await workspace.close();
 });

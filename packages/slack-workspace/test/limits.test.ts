@@ -47,15 +47,15 @@ const find = (blocks: object[], surface: Surface): string[] => {
   return checkBlocks(json, surface, '/blocks').map(describeProblem);
 };
 
-const choice = input(select({ options: [option('v')] }));
-const rich = (text: string) => ({
+const validSelect = input(select({ options: [option('v')] }));
+const richText = (text: string) => ({
   type: 'rich_text',
   elements: [{ type: 'rich_text_section', elements: [{ type: 'text', text }] }],
 });
 const dividers = (...ids: string[]) => ids.map((block_id) => ({ type: 'divider', block_id }));
 const labels = (count: number) => points(count).map(({ label }) => label);
 
-/** A size, the content with it, and where Slack names it. */
+/** A size, content of that size, and the JSON pointer in Slack's message. */
 type Limit = readonly [size: number, content: (size: number) => object[], place: string];
 
 const CHARACTERS: readonly Limit[] = [
@@ -93,7 +93,7 @@ const ITEMS: readonly Limit[] = [
   [50, (n) => many(n, () => ({ type: 'divider' })), ''],
 ];
 
-/** Content that Slack accepts, content that it refuses, and its message then. */
+/** Content that Slack accepts, content that it refuses, and Slack's message. */
 type Case = readonly [within: object[], beyond: object[], problem: string, place: string];
 
 const atMost =
@@ -105,7 +105,7 @@ const CASES: readonly Case[] = [
   ...ITEMS.map(atMost((size) => `no more than ${size} items allowed`)),
   [[section('.')], [section('')], 'must be more than 0 characters', '/0/text/text'],
   [[dataTable(table(2))], [dataTable(table(2, 2, ''))], 'must be more than 0 characters', '/0/rows/0/0/text'],
-  [[rich('t')], [rich('')], 'must be more than 0 characters', '/0/elements/0/elements/0/text'],
+  [[richText('t')], [richText('')], 'must be more than 0 characters', '/0/elements/0/elements/0/text'],
   [
     [{ type: 'header', text: plain('h') }],
     [{ type: 'header', text: mrkdwn('h') }],
@@ -131,10 +131,10 @@ const CASES: readonly Case[] = [
     'no fewer than 1 items allowed',
     '/0/elements/1/options',
   ],
-  [[choice], [input(select({ options: [] }))], 'no fewer than 1 items allowed', '/0/element/options'],
+  [[validSelect], [input(select({ options: [] }))], 'no fewer than 1 items allowed', '/0/element/options'],
   [[dataTable(table(2))], [dataTable(table(1))], 'no fewer than 2 items allowed', '/0/rows'],
   [
-    [choice],
+    [validSelect],
     [input(select({ options: [option('v')], initial_option: option('w') }))],
     'must exactly match one of the options',
     '/0/element/initial_option',
@@ -217,12 +217,12 @@ describe('the Web API', () => {
     ['channel_not_found', { channel: 'D0ALICEBOB', text: 't' }],
     ['thread_not_found', { channel, text: 't', thread_ts: '1.000001' }],
     ['invalid_arguments', { text: 't' }],
-  ])('chat.postMessage answers %s', async (error, args) => {
+  ])('chat.postMessage returns %s', async (error, args) => {
     expect(await call(workspace, 'chat.postMessage', args)).toMatchObject({ ok: false, error });
     expect(workspace.messages(channel)).toEqual([]);
   });
 
-  test('chat.postMessage names the place of a problem', async () => {
+  test('chat.postMessage returns the JSON pointer of a problem', async () => {
     const answer = await call(workspace, 'chat.postMessage', { channel, blocks: [section(x(3_001))] });
     const message = 'must be less than 3001 characters [json-pointer:/blocks/0/text/text]';
     expect(answer).toMatchObject({
@@ -239,7 +239,7 @@ describe('the Web API', () => {
     ['callback id', { callback_id: x(256) }],
     ['blocks', { blocks: many(101, () => ({ type: 'divider' })) }],
     ['input without submit', { blocks: [input({ type: 'plain_text_input' })] }],
-  ])('views.open refuses: %s', async (_name, more) => {
+  ])('views.open refuses an invalid view: %s', async (_name, more) => {
     const view = { type: 'modal', title: plain('T'), blocks: [], ...more };
     // A trigger can be used only once, so each refusal needs a new one.
     const { triggerId: fresh } = await workspace.as('U0ALICE').command(channel, '/domain');
@@ -248,7 +248,7 @@ describe('the Web API', () => {
     expect(JSON.stringify(answer['response_metadata'])).toContain('/view');
   });
 
-  test('views.open has its own code for content that this workspace doesn’t support', async () => {
+  test('views.open has its own error for content that the local workspace doesn’t support', async () => {
     const { triggerId: fresh } = await workspace.as('U0ALICE').command(channel, '/domain');
     const view = { type: 'modal', title: plain('T'), notify_on_close: true, blocks: [{ type: 'video' }] };
     expect(await call(workspace, 'views.open', { trigger_id: fresh, view })).toMatchObject({
@@ -261,7 +261,7 @@ describe('the Web API', () => {
     });
   });
 
-  test('views: hash, stack of three, size', async () => {
+  test('views are limited by hash, by a stack of three, and by size', async () => {
     const alice = workspace.as('U0ALICE');
     const view = (more: object = {}) => ({ type: 'modal', title: plain('T'), blocks: [], ...more });
     const opened = await call(workspace, 'views.open', {
@@ -287,7 +287,7 @@ describe('the Web API', () => {
     expect(await update({ view_id: first.id, view: large })).toMatchObject({ error: 'view_too_large' });
   });
 
-  test('chat.update: shorter text, own messages, no ephemerals, keeps omitted fields', async () => {
+  test('chat.update changes only the app’s messages, and keeps omitted fields', async () => {
     const posted = await call(workspace, 'chat.postMessage', {
       channel,
       text: 'first',

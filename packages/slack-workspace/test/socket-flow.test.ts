@@ -22,7 +22,7 @@ afterEach(() => stop());
 
 const plain = (text: string) => ({ type: 'plain_text' as const, text });
 
-test('carries commands, submissions and events over Socket Mode', async () => {
+test('delivers commands, submissions and events over Socket Mode', async () => {
   running.app.command('/domain', async ({ ack, body, client }) => {
     await ack('hello');
     await client.views.open({
@@ -47,7 +47,7 @@ test('carries commands, submissions and events over Socket Mode', async () => {
   expect(await alice.command('C0DOMAINS', '/domain')).toMatchObject({ acked: true, status: 200 });
   expect(alice.ephemerals()[0]?.text).toBe('hello');
   const view = await workspace.waitFor(() => alice.openedViews()[0], { what: 'the form' });
-  // An answer of 180 kB takes the long form of a frame's length.
+  // A response of 180 kB needs the extended frame length (RFC 6455, section 5.2).
   expect(await alice.submit(view)).toMatchObject({ outcome: 'updated', view: { title: { text: 'Long' } } });
   await alice.openHome();
   await workspace.waitFor(() => alice.homeView(), { what: 'the Home tab' });
@@ -58,7 +58,7 @@ test('carries commands, submissions and events over Socket Mode', async () => {
   ]);
 });
 
-test('reports an envelope that isn’t acknowledged in time', async () => {
+test('a command times out if its envelope isn’t acknowledged', async () => {
   await stop();
   await start({ ackTimeoutMs: 300 });
   running.app.command('/domain', async () => {});
@@ -66,7 +66,7 @@ test('reports an envelope that isn’t acknowledged in time', async () => {
   expect(result).toMatchObject({ acked: false, error: 'operation_timeout' });
 });
 
-test.each(['askToReconnect', 'disconnect'] as const)('gets a new connection after %s', async (how) => {
+test.each(['askToReconnect', 'disconnect'] as const)('the app reconnects after %s', async (how) => {
   await stop();
   await start({}, 150);
   running.app.command('/domain', async ({ ack }) => ack('here again'));
@@ -80,7 +80,7 @@ test.each(['askToReconnect', 'disconnect'] as const)('gets a new connection afte
   expect(result).toMatchObject({ acked: true, response: { text: 'here again' } });
 });
 
-test('reports that nothing is connected', async () => {
+test('a command fails without a connection', async () => {
   await running.stop();
   await workspace.waitFor(() => (workspace.socket.connections === 0 ? true : undefined), {
     what: 'no connection',
@@ -89,7 +89,7 @@ test('reports that nothing is connected', async () => {
   expect(result).toMatchObject({ acked: false, error: 'dispatch_failed' });
 });
 
-test('continues when a client breaks the rules: no ticket, no JSON, a message that is too long', async () => {
+test('continues after clients without a ticket, invalid JSON and oversized messages', async () => {
   const { url: api } = workspace;
   const address = `${api.replace('http', 'ws')}link/?ticket=guessed`;
   await expect(once(new WebSocket(address), 'open')).rejects.toThrow('404');
@@ -106,7 +106,7 @@ test('continues when a client breaks the rules: no ticket, no JSON, a message th
   const [code] = await once(client, 'close');
   expect(code).toBe(1009);
   await workspace.waitFor(() => (workspace.socket.connections === 1 ? true : undefined), {
-    what: 'the connection of the app alone',
+    what: 'only the app’s connection',
   });
   running.app.command('/domain', async ({ ack }) => ack('still here'));
   expect(await workspace.as('U0ALICE').command('C0DOMAINS', '/domain')).toMatchObject({ acked: true });

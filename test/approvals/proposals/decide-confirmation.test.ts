@@ -7,7 +7,7 @@ import {
 import type { Proposal, ProposalKind } from '../../../src/approvals/proposals/proposal.ts';
 
 /*
- * Confirmations of proposals and when they take effect. The same rules apply to every kind: settings, prices, a policy,
+ * Confirmations of proposals, and when they take effect. The same rules apply to every kind: settings, prices, policy,
  * protected fields of names and a lapse.
  */
 
@@ -22,7 +22,7 @@ const PAYLOADS: Readonly<Record<ProposalKind, Proposal['payload']>> = {
 };
 const KINDS = ['settings', 'prices', 'policy', 'facts', 'lapse'] as const;
 
-function proposed(kind: ProposalKind): Proposal {
+function newProposal(kind: ProposalKind): Proposal {
   return {
     ...{ id: 'p1', kind, payload: PAYLOADS[kind], subject: undefined, hash: 'shown', version: 3 },
     ...{ proposer: 'U0ADA', proposedAt: AT, expiresAt: undefined, origin: undefined },
@@ -54,7 +54,7 @@ const NOT_AN_APPROVER = { code: 'not_an_approver', action: 'confirm_protected_ch
 test.each(KINDS.map((kind) => [kind] as const))(
   'a proposal of %s needs another person who has seen it',
   (kind) => {
-    const proposal = proposed(kind);
+    const proposal = newProposal(kind);
     const decide = (more: Partial<ConfirmationContext> = {}) =>
       decideConfirmation({ ...BY_BOB, proposal, ...more });
     expect(decide()).toMatchObject({ ok: true, isComplete: true });
@@ -73,24 +73,24 @@ test.each(KINDS.map((kind) => [kind] as const))(
 
 test.each<[string, Partial<ConfirmationContext>, unknown]>([
   ['another admin confirms', {}, { isComplete: true }],
-  ['a non-admin does not', { isAdmin: false }, { refusal: { code: 'not_an_admin' } }],
+  ['a non-admin can’t confirm', { isAdmin: false }, { refusal: { code: 'not_an_admin' } }],
   ['any other person confirms', { confirmers: 'another_person', isAdmin: false }, { isComplete: true }],
   [
-    'a change for approvers is not confirmed by others, nor by an admin',
+    'an admin can’t confirm a change for approvers',
     { ...REQUIRED, isAdmin: true, refusal: NOT_AN_APPROVER },
     { refusal: NOT_AN_APPROVER },
   ],
   ['the last approver completes it', { ...REQUIRED, progress: [progress(1, 'U0BOB')] }, { isComplete: true }],
-  ['one of two does not', { ...REQUIRED, progress: [progress(2, 'U0BOB')] }, { isComplete: false }],
+  ['one of two isn’t enough', { ...REQUIRED, progress: [progress(2, 'U0BOB')] }, { isComplete: false }],
   [
-    'of two requirements each has to be met',
+    'each of two requirements must be met',
     { ...REQUIRED, progress: [progress(1, 'U0BOB'), progress(2, 'U0BOB')] },
     { isComplete: false },
   ],
-  ['requirements that nobody counted are not met', { ...REQUIRED, progress: [] }, { isComplete: false }],
-  ['no requirement at all is not met', { ...REQUIRED, confirmers: [], progress: [] }, { isComplete: false }],
+  ['requirements without progress aren’t met', { ...REQUIRED, progress: [] }, { isComplete: false }],
+  ['an empty list isn’t met', { ...REQUIRED, confirmers: [], progress: [] }, { isComplete: false }],
   [
-    'a click does not replace a required signature',
+    'a click doesn’t replace a required signature',
     { ...REQUIRED, progress: [progress(1, 'U0BOB')], needsSignature: true },
     { refusal: { code: 'needs_signature' } },
   ],
@@ -101,25 +101,25 @@ test.each<[string, Partial<ConfirmationContext>, unknown]>([
   ],
   ['a signed charter completes it', { charter: 'signed' }, { isComplete: true }],
   [
-    'the publisher does not sign it',
+    'the publisher can’t sign the charter',
     { charter: 'signed', confirmation: { userId: 'U0ADA' } },
     { refusal: { code: 'own' } },
   ],
   [
-    'a signed charter is for what was shown',
+    'a signed charter doesn’t confirm a changed proposal',
     { charter: 'signed', shownHash: 'x' },
     { refusal: { code: 'changed' } },
   ],
 ])('%s', (_what, more, expected) => {
-  expect(decideConfirmation({ ...BY_BOB, proposal: proposed('settings'), ...more })).toMatchObject(
+  expect(decideConfirmation({ ...BY_BOB, proposal: newProposal('settings'), ...more })).toMatchObject(
     expected as object,
   );
 });
 
-test('a person’s later confirmation replaces the former one', () => {
-  const proposal = { ...proposed('facts'), confirmations: [{ userId: 'U0BOB' }, { userId: 'U0CAROL' }] };
+test('a person’s later confirmation replaces the earlier one', () => {
+  const proposal = { ...newProposal('facts'), confirmations: [{ userId: 'U0BOB' }, { userId: 'U0CAROL' }] };
   const decision = decideConfirmation({ ...BY_BOB, proposal });
-  if (!decision.ok) throw new Error('it was refused');
+  if (!decision.ok) throw new Error('the confirmation was refused');
   expect(decision.confirmed.by).toBe('U0BOB');
   expect(decision.confirmed.proposal.confirmations.map(({ userId }) => userId)).toEqual(['U0CAROL', 'U0BOB']);
 });

@@ -34,11 +34,11 @@ const FACTS: Proposal = { ...COMMON, kind: 'facts', payload: { names: [] } };
 
 function needing(approvers: readonly string[], signed: boolean, needed = 1): Requirement {
   const [requirement] = newDemand(['cafe.rest']).list;
-  if (requirement === undefined) throw new Error('the sample has one');
+  if (requirement === undefined) throw new Error('missing in the sample');
   return { ...requirement, approvers, signed, needed };
 }
 
-const isOf = <Kind extends ProposalKind>(
+const isOfKind = <Kind extends ProposalKind>(
   proposal: Proposal,
   kinds: readonly Kind[],
 ): proposal is ProposalOf<Kind> => kinds.some((kind) => kind === proposal.kind);
@@ -46,7 +46,7 @@ const isOf = <Kind extends ProposalKind>(
 /** The use cases with one open proposal. Ada and Eve are admins. */
 function arrange(proposal: Proposal, requirements: readonly Requirement[] = [], areKeysUsed = false) {
   const done: string[] = [];
-  const find: ProposalStore['find'] = async (kinds) => (isOf(proposal, kinds) ? proposal : undefined);
+  const find: ProposalStore['find'] = async (kinds) => (isOfKind(proposal, kinds) ? proposal : undefined);
   const proposals = createProposals({
     orders: contextWith({
       ...NO_POLICY,
@@ -79,12 +79,12 @@ function arrange(proposal: Proposal, requirements: readonly Requirement[] = [], 
 
 describe('a proposal', () => {
   test.each<[string, Proposal, by: string, refusal: string | undefined]>([
-    ['its proposer', { ...SETTINGS, proposer: 'U0NINA' }, 'U0NINA', undefined],
-    ['an admin', SETTINGS, 'U0EVE', undefined],
-    ['another person', SETTINGS, 'U0NINA', 'not_an_admin'],
-    ['an approver', FACTS, 'U0BOB', undefined],
-    ['no approver', FACTS, 'U0EVE', 'not_an_approver'],
-  ])('is withdrawn by %s', async (_, proposal, by, refusal) => {
+    ['can be withdrawn by its proposer', { ...SETTINGS, proposer: 'U0NINA' }, 'U0NINA', undefined],
+    ['can be withdrawn by an admin', SETTINGS, 'U0EVE', undefined],
+    ['can’t be withdrawn by another person', SETTINGS, 'U0NINA', 'not_an_admin'],
+    ['of facts can be withdrawn by an approver', FACTS, 'U0BOB', undefined],
+    ['of facts can’t be withdrawn by another admin', FACTS, 'U0EVE', 'not_an_approver'],
+  ])('%s', async (_, proposal, by, refusal) => {
     const { proposals, done } = arrange(proposal, [needing(['U0BOB'], false)]);
     const outcome = await proposals.withdraw([proposal.kind], 'p1', by);
     expect(outcome.ok ? undefined : outcome.refusal.code).toBe(refusal);
@@ -95,14 +95,14 @@ describe('a proposal', () => {
   const signature = { ...click, signed: SIGNED };
   const byEve = { ...click, userId: 'U0EVE' };
   test.each<[string, Requirement[], ProposalConfirmation, result: string]>([
-    ['a click', [needing(['U0BOB'], false)], click, 'applied'],
-    ['the first of two clicks', [needing(['U0BOB'], false, 2)], click, 'confirmed'],
-    ['a click, if a signature is needed', [needing(['U0BOB'], true)], click, 'needs_signature'],
-    ['a signature', [needing(['U0BOB'], true)], signature, 'applied'],
-    ['a click, if others sign', [needing(['U0BOB'], false), needing(['U0EVE'], true)], click, 'confirmed'],
-    ['a click by another person', [needing(['U0BOB'], true)], byEve, 'not_an_approver'],
-    ['a click, if nobody can confirm', [], click, 'not_an_approver'],
-  ])('of facts is confirmed by %s', async (_, requirements, confirmation, result) => {
+    ['is applied after a click', [needing(['U0BOB'], false)], click, 'applied'],
+    ['waits after the first of two clicks', [needing(['U0BOB'], false, 2)], click, 'confirmed'],
+    ['refuses a click if a signature is needed', [needing(['U0BOB'], true)], click, 'needs_signature'],
+    ['is applied after a signature', [needing(['U0BOB'], true)], signature, 'applied'],
+    ['waits if others must sign', [needing(['U0BOB'], false), needing(['U0EVE'], true)], click, 'confirmed'],
+    ['refuses a click by another person', [needing(['U0BOB'], true)], byEve, 'not_an_approver'],
+    ['refuses a click if nobody can confirm', [], click, 'not_an_approver'],
+  ])('of facts %s', async (_, requirements, confirmation, result) => {
     const { proposals, done } = arrange(FACTS, requirements, true);
     const outcome = await proposals.confirm(['facts'], 'p1', confirmation);
     expect(outcome.ok ? done.join() : outcome.refusal.code).toBe(result);
@@ -113,20 +113,20 @@ describe('a proposal', () => {
     ...{ charter: {}, signature: bob.authenticator.assert(publishing), botSignature: '' },
   };
   test.each<[string, Proposal, areKeysUsed: boolean, ProposalConfirmation, result: string]>([
-    ['settings without keys', SETTINGS, false, byEve, 'applied'],
-    ['settings with keys', SETTINGS, true, byEve, 'needs_charter'],
-    ['settings with keys and a charter', SETTINGS, true, { ...byEve, charter }, 'applied'],
-    ['prices with keys', PRICES, true, byEve, 'applied'],
-  ])('of %s is confirmed with a charter if it needs one', async (_, proposal, areKeysUsed, given, result) => {
+    ['of settings needs no charter without keys', SETTINGS, false, byEve, 'applied'],
+    ['of settings needs a charter with keys', SETTINGS, true, byEve, 'needs_charter'],
+    ['of settings is applied with a charter', SETTINGS, true, { ...byEve, charter }, 'applied'],
+    ['of prices needs no charter with keys', PRICES, true, byEve, 'applied'],
+  ])('%s', async (_, proposal, areKeysUsed, given, result) => {
     const { proposals, done } = arrange(proposal, [], areKeysUsed);
     const outcome = await proposals.confirm([proposal.kind], 'p1', given);
     expect(outcome.ok ? done.join() : outcome.refusal.code).toBe(result);
   });
 
   test.each([
-    ['with', true, 1],
-    ['without', false, 0],
-  ])('counts a confirmation %s a signature for a signed requirement: %s', async (_, isSigned, count) => {
+    ['a signed', true, 1],
+    ['an unsigned', false, 0],
+  ])('counts %s confirmation for a signed requirement: %s', async (_, isSigned, count) => {
     const confirmation = { userId: 'U0BOB', ...(isSigned && { signed: SIGNED }) };
     const proposal = { ...FACTS, confirmations: [confirmation] };
     const { proposals } = arrange(proposal, [needing(['U0BOB'], true), needing(['U0BOB'], false)], true);

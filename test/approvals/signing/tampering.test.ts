@@ -17,7 +17,7 @@ import type { Misbehaviour } from '../../support/authenticator.ts';
 import fc, { runs } from '../../support/properties.ts';
 import { HERE, newLog, newNonce, newSigner, rootsOf } from './sample.ts';
 
-/* Changed signatures and chains: none counts. */
+/* Changed signatures and chains are invalid. */
 
 const [anna, bob, carol] = [newSigner('U0ANNA'), newSigner('U0BOB'), newSigner('U0CAROL')];
 const roots = rootsOf(anna);
@@ -36,7 +36,7 @@ const log = newLog(
 const { challenge, binding } = buildChallenge('U0CAROL', subject, newNonce());
 const signed: ApprovalSignature = { signature: carol.authenticator.assert(challenge), binding };
 
-/** Whether Carol's approval counts. The verifier is new, so that it remembers nothing. */
+/** Whether Carol's approval counts. A new verifier has no cached results. */
 async function counts(approval: ApprovalSignature, keys: KeyLog = log, userId = 'U0CAROL'): Promise<boolean> {
   const verifier = createVerifier(HERE);
   const ring = await buildKeyRing(keys, { roots, verifier, left: new Set() });
@@ -48,7 +48,7 @@ test('the original signature counts', async () => {
   expect(approvalSignatureSchema.parse(JSON.parse(JSON.stringify(signed)))).toEqual(signed);
 });
 
-test('with extra bytes at its end, it doesn’t', async () => {
+test('a signature with extra bytes at its end doesn’t count', async () => {
   const { signature } = signed.signature;
   const longer = Buffer.concat([Buffer.from(signature, 'base64url'), Buffer.of(7)]).toString('base64url');
   expect(await counts({ ...signed, signature: { ...signed.signature, signature: longer } })).toBe(false);
@@ -56,11 +56,11 @@ test('with extra bytes at its end, it doesn’t', async () => {
 
 type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
 
-/** Every text and number in a value, as paths. */
-function leaves(value: Json, path: readonly (string | number)[] = []): (readonly (string | number)[])[] {
+/** The paths of all texts and numbers in a value. */
+function leafPaths(value: Json, path: readonly (string | number)[] = []): (readonly (string | number)[])[] {
   if (typeof value !== 'object' || value === null) return [path];
   const entries = Array.isArray(value) ? [...value.entries()] : Object.entries(value);
-  return entries.flatMap(([key, inner]) => leaves(inner as Json, [...path, key]));
+  return entries.flatMap(([key, inner]) => leafPaths(inner as Json, [...path, key]));
 }
 
 /** A value with a change at a path. */
@@ -77,7 +77,7 @@ function withChange(
 }
 
 /** A text with one character replaced, removed or added, or another number. */
-function changed(leaf: Json, at: number, by: number): Json {
+function changeLeaf(leaf: Json, at: number, by: number): Json {
   if (typeof leaf !== 'string') return Number(leaf) + 1 + by;
   const position = leaf.length === 0 ? 0 : at % leaf.length;
   const other = 'ABCabc019-_'[by % 11] ?? 'A';
@@ -88,12 +88,12 @@ function changed(leaf: Json, at: number, by: number): Json {
 
 const tampering = fc.record({ path: fc.nat(), at: fc.nat(), by: fc.nat() });
 
-test('of random changes of a signature none counts', async () => {
-  const all = leaves(signed as unknown as Json);
+test('a randomly changed signature never counts', async () => {
+  const all = leafPaths(signed as unknown as Json);
   await fc.assert(
     fc.asyncProperty(tampering, async ({ path, at, by }) => {
       const changedValue = withChange(signed as unknown as Json, all[path % all.length] ?? [], (leaf) =>
-        changed(leaf, at, by),
+        changeLeaf(leaf, at, by),
       );
       const read = approvalSignatureSchema.safeParse(changedValue);
       expect(read.success && (await counts(read.data))).toBe(false);
@@ -102,13 +102,13 @@ test('of random changes of a signature none counts', async () => {
   );
 });
 
-test('of random changes of a chain none stays valid', async () => {
+test('a signature with a randomly changed chain never counts', async () => {
   const links = log.vouched as unknown as Json;
-  const all = leaves(links);
+  const all = leafPaths(links);
   await fc.assert(
     fc.asyncProperty(tampering, async ({ path, at, by }) => {
       const changedLinks = withChange(links, all[path % all.length] ?? [], (leaf) =>
-        changed(leaf, at, by),
+        changeLeaf(leaf, at, by),
       ) as unknown;
       const vouched = (changedLinks as KeyLog['vouched']).filter(
         ({ signature }) => vouchAssertionSchema.safeParse(signature).success,
@@ -119,7 +119,7 @@ test('of random changes of a chain none stays valid', async () => {
   );
 });
 
-test('an approval is only for its approver, statement, version and order', async () => {
+test('an approval is only valid for its approver, statement, policy version and order', async () => {
   const verifier = createVerifier(HERE);
   const ring = await buildKeyRing(log, { roots, verifier, left: new Set() });
   const differs = (changes: Partial<typeof subject>, userId = 'U0CAROL') =>
@@ -138,13 +138,13 @@ test.each<[string, Misbehaviour]>([
   ['without user verification', { isUserVerified: false }],
   ['at another origin', { origin: 'https://steward.example.evil.example' }],
   ['for another host', { rpId: 'evil.example' }],
-  ['of another challenge', { challenge: Buffer.alloc(32, 1).toString('base64url') }],
-  ['of another kind', { type: 'webauthn.create' }],
+  ['with another challenge', { challenge: Buffer.alloc(32, 1).toString('base64url') }],
+  ['of another type', { type: 'webauthn.create' }],
 ])('a signature %s doesn’t count', async (_what, otherwise) => {
   expect(await counts({ signature: carol.authenticator.assert(challenge, otherwise), binding })).toBe(false);
 });
 
-test('another person’s key doesn’t sign for Carol', async () => {
+test('another person’s key can’t sign for Carol', async () => {
   expect(await counts({ signature: bob.authenticator.assert(challenge), binding })).toBe(false);
   expect(await counts({ signature: newSigner('U0CAROL').authenticator.assert(challenge), binding })).toBe(
     false,

@@ -23,8 +23,8 @@ import { newOrder } from '../../orders/sample.ts';
 import type { Sequence, Step } from './sequence.ts';
 
 /*
- * The product's functions, run on a sequence. The results use their own words, so that they can be compared after the
- * functions change.
+ * Runs the product's functions on a sequence. The results use their own words, so that they stay comparable
+ * when the functions change.
  */
 
 /** The state after a step. */
@@ -39,14 +39,12 @@ export interface Known {
   readonly incident: readonly string[];
 }
 
-/** The result of a sequence. */
 export interface Replayed {
   readonly steps: readonly Known[];
   /** For the order whose response was lost. */
   readonly evidence: string;
 }
 
-/** Runs the product's functions on a sequence. */
 export async function replay({ name, steps }: Sequence): Promise<Replayed> {
   let watched: WatchedDomain = createWatchedDomain(name, 'U0ALICE', steps[0]?.at ?? new Date(0));
   let history: NameHistory = {};
@@ -55,7 +53,7 @@ export async function replay({ name, steps }: Sequence): Promise<Replayed> {
   const orders: NameOrder[] = [];
   const known: Known[] = [];
   let lost: { readonly order: Order; readonly item: OrderItem } | undefined;
-  const shown: RegistrySighting[] = [];
+  const sightings: RegistrySighting[] = [];
   let last: RegistryLookup | undefined;
 
   const observe = (observation: Observation, at: Date) => {
@@ -81,14 +79,14 @@ export async function replay({ name, steps }: Sequence): Promise<Replayed> {
     );
     return [...added, `${update.before === undefined ? 'opened' : 'joined'}: ${incident.state}`];
   };
-  const take = (step: Step): string[] => {
+  const runStep = (step: Step): string[] => {
     const { at } = step;
     switch (step.kind) {
       case 'registry':
         // A name without a record is missing from the parent zone as well.
         last = parseRegistryAnswer(step.answer, name, at, ABSENT);
         watched = { ...watched, ...updateDatesAfterLookup(watched, last) };
-        shown.unshift({ at, seen: findNewValues(history, last) });
+        sightings.unshift({ at, seen: findNewValues(history, last) });
         return observe(last, at);
       case 'dns': {
         const servers =
@@ -99,7 +97,7 @@ export async function replay({ name, steps }: Sequence): Promise<Replayed> {
       case 'order': {
         const order = orderOf(name, step, known.length);
         const [item] = order.items;
-        if (item === undefined) throw new Error('an order has an item');
+        if (item === undefined) throw new Error('missing item');
         orders.push(nameOrderOf(order.id, step));
         if (step.isLost) lost = { order, item };
         else watched = buildWatchListChange(order, item, watched, at)?.after ?? watched;
@@ -115,18 +113,18 @@ export async function replay({ name, steps }: Sequence): Promise<Replayed> {
     }
   };
   for (const step of steps) {
-    const found = take(step);
-    known.push(loadKnown(watched, found));
+    const found = runStep(step);
+    known.push(getState(watched, found));
   }
 
   if (lost === undefined || last === undefined) return { steps: known, evidence: 'none' };
   const { order, item } = lost;
   const sentAt = item.sentAt ?? last.at;
-  const evidence = findProofOrHint({ order, sentAt, history, sightings: shown, orders, now: last.at }, last);
-  return { steps: known, evidence: textOf(evidence) };
+  const evidence = findProofOrHint({ order, sentAt, history, sightings, orders, now: last.at }, last);
+  return { steps: known, evidence: formatEvidence(evidence) };
 }
 
-function loadKnown({ expiry, renewed, deletedAt, doubt }: WatchedDomain, incident: readonly string[]): Known {
+function getState({ expiry, renewed, deletedAt, doubt }: WatchedDomain, incident: readonly string[]): Known {
   return {
     date: expiry?.at.toISOString(),
     source: expiry?.source,
@@ -156,7 +154,7 @@ function nameOrderOf(id: string, step: Extract<Step, { kind: 'order' }>): NameOr
   return { id, task, state: isLost ? 'unknown' : 'succeeded', sentAt: at, ...names };
 }
 
-function textOf(evidence: Evidence): string {
+function formatEvidence(evidence: Evidence): string {
   if (evidence.kind === 'nothing') return 'nothing';
   return `${evidence.kind}: ${JSON.stringify(evidence.seen)}`;
 }

@@ -4,19 +4,19 @@ import { replay } from './machine.ts';
 import { sequenceOf } from './sequence.ts';
 
 /*
- * Random lives of names, each from a seed, lead to the same dates, doubts, incidents and evidence as before. A digest
- * covers fifty names. After an intended change, renew the digests with `-u`, and explain the difference in the commit.
+ * Replays random lives of names, each from a seed, and compares their dates, doubts, incidents and evidence.
+ * Each digest covers 50 names. After an intended change, renew them with `-u`, and explain why in the commit.
  */
 
 const NAMES = 2_000;
-const NAMES_A_DIGEST = 50;
+const NAMES_PER_DIGEST = 50;
 const DIGEST_LENGTH = 8;
 
-test('random lives of 2,000 names lead to the same records as before', async () => {
+test('random lives of 2,000 names give the same results as before', async () => {
   const digests: string[] = [];
-  for (let first = 0; first < NAMES; first += NAMES_A_DIGEST) {
+  for (let first = 0; first < NAMES; first += NAMES_PER_DIGEST) {
     const hash = createHash('sha256');
-    for (let seed = first; seed < first + NAMES_A_DIGEST; seed += 1) hash.update(await answerTo(seed));
+    for (let seed = first; seed < first + NAMES_PER_DIGEST; seed += 1) hash.update(await replaySeed(seed));
     digests.push(hash.digest('hex').slice(0, DIGEST_LENGTH));
   }
   expect(digests.join(' ')).toMatchInlineSnapshot(
@@ -24,7 +24,7 @@ test('random lives of 2,000 names lead to the same records as before', async () 
   );
 }, 60_000);
 
-async function answerTo(seed: number): Promise<string> {
+async function replaySeed(seed: number): Promise<string> {
   const sequence = sequenceOf(seed);
   const { steps, evidence } = await replay(sequence);
   const lines = steps.map((known, n) => `${sequence.steps[n]?.kind} ${JSON.stringify(known)}`);

@@ -2,7 +2,7 @@ import type { RdapAnswer } from '../../../src/registry/rdap/client.ts';
 import { seeded } from '../../support/seeded.ts';
 
 /*
- * Random lives of a name: lookups in the registry and the DNS, and actions of orders and people. A name has a true
+ * Random lives of a name: registry and DNS lookups, and actions of orders and people. A name has a true
  * state, and every response shows it in one of the ways of real registries and resolvers.
  */
 
@@ -12,11 +12,10 @@ const DAY_MS = 24 * HOUR_MS;
 const ORDER_TASKS = ['create', 'renew', 'transfer', 'delete', 'restore', 'nameservers'] as const;
 type SequenceTask = (typeof ORDER_TASKS)[number];
 
-/** An event at a time. */
 export type Step = { readonly at: Date } & (
   | { readonly kind: 'registry'; readonly answer: RdapAnswer }
   | { readonly kind: 'dns'; readonly nameServers: readonly string[] | undefined; readonly isSigned: boolean }
-  /** An order of ours; a lost response is looked up at the end. */
+  /** An order through the bot. Evidence for a lost response is looked up at the end. */
   | {
       readonly kind: 'order';
       readonly task: SequenceTask;
@@ -26,7 +25,7 @@ export type Step = { readonly at: Date } & (
     }
   /** A person enters a date. */
   | { readonly kind: 'date'; readonly expiresAt: Date }
-  /** A person says that a transfer was the team's. */
+  /** A person confirms a transfer as the team's. */
   | { readonly kind: 'transfer_confirmed' }
 );
 
@@ -66,7 +65,7 @@ export function sequenceOf(seed: number): Sequence {
   const chance = (part: number) => random() < part;
   const oneOf = <T>(values: readonly T[]): T => {
     const [value] = values.slice(upTo(values.length));
-    if (value === undefined) throw new Error('there is nothing to choose from');
+    if (value === undefined) throw new Error('no values to choose from');
     return value;
   };
   const name = `cafe${seed}.${oneOf(ZONES)}`;
@@ -86,7 +85,7 @@ export function sequenceOf(seed: number): Sequence {
   let stale = state;
   const steps: Step[] = [];
 
-  const become = (changes: Partial<State>) => {
+  const changeState = (changes: Partial<State>) => {
     stale = state;
     state = { ...state, ...changes, changedAt: now };
   };
@@ -109,7 +108,7 @@ export function sequenceOf(seed: number): Sequence {
       ? { kind: 'answered', body: bodyOf(shown), ...origin }
       : { kind: 'not_found', ...origin };
   };
-  const lookSometimes = () => {
+  const addLookups = () => {
     const times = 1 + upTo(3);
     for (let look = 0; look < times; look += 1) {
       steps.push({ kind: 'registry', at: new Date(now), answer: answer() });
@@ -124,40 +123,40 @@ export function sequenceOf(seed: number): Sequence {
     const years = 1 + upTo(2);
     const nameServers = oneOf(SERVERS.slice(0, 2));
     steps.push({ kind: 'order', at: new Date(now), task, years, nameServers, isLost });
-    if (isDone) become(effectOf(task, state, { now, years, nameServers }));
+    if (isDone) changeState(effectOf(task, state, { now, years, nameServers }));
   };
 
-  lookSometimes();
+  addLookups();
   const turns = 1 + upTo(4);
   for (let turn = 0; turn < turns; turn += 1) {
     now += upTo(60) * DAY_MS;
     const event = upTo(14);
     if (event < 4) order(oneOf(ORDER_TASKS), false, !chance(0.1));
-    else if (event === 4) become({ expiresAt: addYear(state.expiresAt) });
+    else if (event === 4) changeState({ expiresAt: addYear(state.expiresAt) });
     else if (event === 5)
-      become({
+      changeState({
         registrar: oneOf(REGISTRARS.slice(2)),
         ...(chance(0.6) && { transferredAt: now, expiresAt: addYear(state.expiresAt) }),
         ...(chance(0.5) && { nameServers: SERVERS[2] ?? [], statuses: ['active'] }),
       });
-    else if (event === 6) become({ nameServers: oneOf(SERVERS), isSigned: chance(0.5) });
+    else if (event === 6) changeState({ nameServers: oneOf(SERVERS), isSigned: chance(0.5) });
     else if (event === 7)
-      become({ statuses: oneOf([['active'], ['pending transfer'], ['active', ...LOCKS]]) });
+      changeState({ statuses: oneOf([['active'], ['pending transfer'], ['active', ...LOCKS]]) });
     else if (event === 8)
-      become({ deletedAt: now, statuses: [oneOf(['redemption period', 'pending delete'])] });
-    else if (event === 9) become({ isRegistered: !state.isRegistered, registeredAt: now });
+      changeState({ deletedAt: now, statuses: [oneOf(['redemption period', 'pending delete'])] });
+    else if (event === 9) changeState({ isRegistered: !state.isRegistered, registeredAt: now });
     else if (event === 10) {
       now = Math.max(now, state.expiresAt + upTo(40) * DAY_MS);
-      become({ expiresAt: addYear(state.expiresAt), statuses: ['active', 'auto renew period'] });
+      changeState({ expiresAt: addYear(state.expiresAt), statuses: ['active', 'auto renew period'] });
     } else if (event === 11) {
       steps.push({ kind: 'date', at: new Date(now), expiresAt: new Date(now + upTo(400) * DAY_MS) });
     } else if (event === 12) steps.push({ kind: 'transfer_confirmed', at: new Date(now) });
-    lookSometimes();
+    addLookups();
   }
   now += upTo(8) * DAY_MS;
   order(oneOf(ORDER_TASKS), true, chance(0.7));
   now += chance(0.7) ? upTo(50) * 60_000 : upTo(10) * DAY_MS;
-  if (chance(0.3)) lookSometimes();
+  if (chance(0.3)) addLookups();
   steps.push({ kind: 'registry', at: new Date(now), answer: answer() });
   return { name, steps };
 }

@@ -3,21 +3,21 @@ import { decodeFile, MAX_CSV_BYTES } from '../../../src/lib/csv.ts';
 import type { BulkTask } from '../../../src/orders/bulk/columns.ts';
 import { MAX_ROWS, readBulkFile } from '../../../src/orders/bulk/read-csv.ts';
 
-/** The rows of a good file. */
-async function rowsOf(task: BulkTask, text: string) {
+/** The rows of a valid file. */
+async function readFile(task: BulkTask, text: string) {
   const read = await readBulkFile(task, text);
   if (!read.ok) throw new Error(`the file was refused: ${JSON.stringify(read.issues)}`);
   return read;
 }
 
-const issuesOf = async (task: BulkTask, text: string) => {
+const readIssues = async (task: BulkTask, text: string) => {
   const read = await readBulkFile(task, text);
   return read.ok ? [] : read.issues;
 };
 
 describe('a valid file', () => {
   it('gives each row the input of its task', async () => {
-    const { rows, badRows } = await rowsOf('renew', 'name,period\ncafe.rest,2\n BAR.rest. ,\n');
+    const { rows, badRows } = await readFile('renew', 'name,period\ncafe.rest,2\n BAR.rest. ,\n');
     expect(badRows).toEqual([]);
     expect(rows.map(({ line, name, input }) => [line, name, input])).toEqual([
       [2, 'cafe.rest', { names: ['cafe.rest'], period: 2 }],
@@ -31,7 +31,7 @@ describe('a valid file', () => {
     '"ns1.example.net;ns2.example.net"',
     '"ns1.example.net, NS2.example.net."',
   ])('splits nameservers in their cell: %s', async (cell) => {
-    const { rows } = await rowsOf('nameservers', `name,nameservers\ncafe.rest,${cell}`);
+    const { rows } = await readFile('nameservers', `name,nameservers\ncafe.rest,${cell}`);
     expect(rows[0]?.input).toEqual({
       name: 'cafe.rest',
       nameServers: ['ns1.example.net', 'ns2.example.net'],
@@ -43,14 +43,14 @@ describe('a valid file', () => {
     ['tabs', 'name\tperiod\ncafe.rest\t2'],
     ['quotes', '"name","period"\r\n"cafe.rest","2"\r\n'],
     ['a byte order mark, empty lines and capitals', '\ufeffName,PERIOD\n\n,\ncafe.rest,2\n\n'],
-    ['columns in another sequence', 'period,name\n2,cafe.rest'],
-    ['columns without a heading behind them', 'name;period;;\r\ncafe.rest;2;;\r\n'],
+    ['columns in another order', 'period,name\n2,cafe.rest'],
+    ['empty columns without a heading at the end', 'name;period;;\r\ncafe.rest;2;;\r\n'],
   ])('may have %s', async (_what, text) => {
-    expect((await rowsOf('renew', text)).rows).toMatchObject([{ name: 'cafe.rest', input: { period: 2 } }]);
+    expect((await readFile('renew', text)).rows).toMatchObject([{ name: 'cafe.rest', input: { period: 2 } }]);
   });
 
   it('keeps an auth code unchanged and secret', async () => {
-    const read = await rowsOf(
+    const read = await readFile(
       'transfer',
       'name,auth,ownerc,adminc,techc,name servers\ncafe.rest,"\'=a,b""c",1,2,3,ns1.example.net ns2.example.net',
     );
@@ -68,13 +68,13 @@ describe('a valid file', () => {
 
 describe('a file of another program', () => {
   const rows = (text: string) =>
-    rowsOf('renew', text).then((read) => read.rows.map(({ line, name }) => `${line} ${name}`));
+    readFile('renew', text).then((read) => read.rows.map(({ line, name }) => `${line} ${name}`));
 
-  it('may mix line ends: no row is lost, and each keeps its line', async () => {
+  it('may mix line endings without losing rows or line numbers', async () => {
     const six = 'name,period\r\nm1.rest,1\r\nm2.rest,1\r\nm3.rest,1\nm4.rest,1\nm5.rest,1\r\nm6.rest,1\r\n';
     const expected = [1, 2, 3, 4, 5, 6].map((n) => `${n + 1} m${n}.rest`);
     expect(await rows(six)).toEqual(expected);
-    // Only a header that ends in CR LF, or in CR; old Mac rows; another kind of blank line.
+    // CR LF or CR after the header only; CR after rows; a blank line with other line endings.
     expect(await rows('name,period\r\na.rest,1\nb.rest,1\nc.rest,1')).toHaveLength(3);
     expect(await rows('name,period\ra.rest,1\r\nb.rest,1\rc.rest,1')).toHaveLength(3);
     expect(await rows('name,period\na.rest,1\n\r\n\rb.rest,1')).toEqual(['2 a.rest', '5 b.rest']);
@@ -82,7 +82,7 @@ describe('a file of another program', () => {
 
   it.each([
     ['sep=;', 'sep=;\nname;period\nm1.rest;1'],
-    ['sep= in quotes, with a mark', '\ufeff"sep=;"\r\nname;period\r\nm1.rest;1'],
+    ['sep= in quotes, with a byte order mark', '\ufeff"sep=;"\r\nname;period\r\nm1.rest;1'],
     ['SEP= and a tab', 'SEP=\t\nname\tperiod\nm1.rest\t1'],
   ])('may begin with %s', async (_what, text) => {
     expect(await rows(text)).toEqual(['3 m1.rest']);
@@ -92,27 +92,27 @@ describe('a file of another program', () => {
     ['German', 'Domäne;Laufzeit'],
     ['French', 'Nom de domaine;Durée'],
     ['invisible characters', '\u200bname\u00a0;\u2060period'],
-    ['an accent of its own', 'Doma\u0308ne;Laufzeit'],
+    ['a combining accent', 'Doma\u0308ne;Laufzeit'],
     ['bars', 'name|period'],
   ])('may have headings with %s', async (_what, header) => {
     const separator = header.includes('|') ? '|' : ';';
     expect(await rows(`${header}\nm1.rest\u00a0${separator}\u200b1`)).toEqual(['2 m1.rest']);
   });
 
-  it('that was combined from two lists is refused at the second header', async () => {
-    expect(await issuesOf('renew', 'name,period\na.rest,1\nperiod,name\n1,b.rest')).toEqual([
+  it('that combines two lists is refused at the second header', async () => {
+    expect(await readIssues('renew', 'name,period\na.rest,1\nperiod,name\n1,b.rest')).toEqual([
       { line: 3, code: 'second_header' },
     ]);
   });
 });
 
-describe('an unreadable file gets the reason, with the line', () => {
+describe('an unreadable file is refused with the reason and line', () => {
   test.each<[string, BulkTask, string, unknown]>([
-    ['nothing', 'renew', '\n\n', { code: 'empty' }],
-    ['a header alone', 'renew', 'name,period', { code: 'empty' }],
+    ['no rows', 'renew', '\n\n', { code: 'empty' }],
+    ['only a header', 'renew', 'name,period', { code: 'empty' }],
     ['no header', 'renew', 'cafe.rest,2\nbar.rest,1', { code: 'no_header', line: 1 }],
-    ['an open quote', 'renew', 'name\ncafe.rest\n"bar.rest\nbaz.rest', { code: 'not_csv' }],
-    ['a slip', 'renew', 'name,peroid\ncafe.rest,1', { code: 'unknown_column', line: 1, column: 'peroid' }],
+    ['an unclosed quote', 'renew', 'name\ncafe.rest\n"bar.rest\nbaz.rest', { code: 'not_csv' }],
+    ['a typo', 'renew', 'name,peroid\ncafe.rest,1', { code: 'unknown_column', line: 1, column: 'peroid' }],
     [
       'a column of another task',
       'delete',
@@ -120,39 +120,39 @@ describe('an unreadable file gets the reason, with the line', () => {
       { code: 'column_of_other_task', line: 1, column: 'period' },
     ],
     ['a missing column', 'nameservers', 'name\ncafe.rest', { code: 'missing_column', column: 'nameservers' }],
-    ['a column twice', 'delete', 'name,name\na.rest,b.rest', { code: 'duplicate_column', column: 'name' }],
+    ['two name columns', 'delete', 'name,name\na.rest,b.rest', { code: 'duplicate_column', column: 'name' }],
   ])('%s', async (_what, task, text, issue) => {
-    expect(await issuesOf(task, text)).toEqual([expect.objectContaining(issue)]);
+    expect(await readIssues(task, text)).toEqual([expect.objectContaining(issue)]);
   });
 
-  it('too many rows, and not one fewer', async () => {
+  it('one row more than the limit', async () => {
     const file = (rows: number) =>
       `name\n${Array.from({ length: rows }, (_, index) => `n${index}.rest`).join('\n')}`;
-    expect(await issuesOf('delete', file(MAX_ROWS + 1))).toEqual([
+    expect(await readIssues('delete', file(MAX_ROWS + 1))).toEqual([
       { line: MAX_ROWS + 2, code: 'too_many_rows', limit: MAX_ROWS },
     ]);
-    expect((await rowsOf('delete', file(MAX_ROWS))).rows).toHaveLength(MAX_ROWS);
+    expect((await readFile('delete', file(MAX_ROWS))).rows).toHaveLength(MAX_ROWS);
   });
 });
 
-describe('an invalid row is named, and affects no other', () => {
+describe('an invalid row is listed, and other rows are kept', () => {
   test.each<[string, BulkTask, string, unknown]>([
     ['no name', 'renew', ',2', { field: 'names', code: 'zone_issue' }],
-    ['no ending', 'renew', 'cafe,2', { field: 'names', code: 'zone_issue' }],
+    ['no top-level domain', 'renew', 'cafe,2', { field: 'names', code: 'zone_issue' }],
     ['a bad period', 'renew', 'x.rest,two', { field: 'period', code: 'no_whole_years' }],
-    ['a period that the zone has not', 'renew', 'x.rest,11', { field: 'period', code: 'zone_issue' }],
+    ['a period that the zone doesn’t allow', 'renew', 'x.rest,11', { field: 'period', code: 'zone_issue' }],
     ['one cell too many', 'renew', 'x.rest,1,2', { code: 'too_many_cells' }],
     ['too few nameservers', 'nameservers', 'x.rest,ns1.example.net', { field: 'nameServers' }],
   ])('%s', async (_what, task, row, issue) => {
     const header = task === 'renew' ? 'name,period' : 'name,nameservers';
     const good = task === 'renew' ? 'good.rest,1' : 'good.rest,ns1.example.net ns2.example.net';
-    const { rows, badRows } = await rowsOf(task, `${header}\n${row}\n${good}`);
+    const { rows, badRows } = await readFile(task, `${header}\n${row}\n${good}`);
     expect(rows.map(({ name }) => name)).toEqual(['good.rest']);
     expect(badRows).toEqual([{ line: 2, name: row.split(',')[0], issues: [expect.objectContaining(issue)] }]);
   });
 
-  it('a transfer without its code and its contact gets both errors', async () => {
-    const { badRows } = await rowsOf(
+  it('a transfer without an auth code and a contact gets both errors', async () => {
+    const { badRows } = await readFile(
       'transfer',
       'name,auth,ownerc,adminc,techc,nameservers\nx.rest,,1,,3,ns1.example.net ns2.example.net',
     );
@@ -162,8 +162,8 @@ describe('an invalid row is named, and affects no other', () => {
     ]);
   });
 
-  it('the first of duplicate rows counts; none of contradictory ones', async () => {
-    const { rows, badRows } = await rowsOf(
+  it('the first of duplicate rows is kept, and none of conflicting rows', async () => {
+    const { rows, badRows } = await readFile(
       'renew',
       'name,period\nsame.rest,1\nSAME.rest,1\nother.rest,1\nother.rest,2\nlast.rest,1',
     );
@@ -176,20 +176,20 @@ describe('an invalid row is named, and affects no other', () => {
   });
 });
 
-describe('the bytes of a file', () => {
+describe('a file’s encoding', () => {
   const text = 'name\nmünchen.rest\n';
   const utf16 = (bytes: Buffer) => bytes.swap16();
 
   it.each([
     ['UTF-8', Buffer.from(text)],
-    ['UTF-8 with a mark', Buffer.from(`\ufeff${text}`)],
+    ['UTF-8 with a byte order mark', Buffer.from(`\ufeff${text}`)],
     ['UTF-16 as Excel writes it', Buffer.from(`\ufeff${text}`, 'utf16le')],
-    ['UTF-16, the other way', utf16(Buffer.from(`\ufeff${text}`, 'utf16le'))],
-    ['UTF-16 without a mark', Buffer.from(text, 'utf16le')],
-    ['UTF-16 without a mark, the other way', utf16(Buffer.from(text, 'utf16le'))],
-  ])('are read as %s', async (_what, bytes) => {
+    ['UTF-16 in big-endian order', utf16(Buffer.from(`\ufeff${text}`, 'utf16le'))],
+    ['UTF-16 without a byte order mark', Buffer.from(text, 'utf16le')],
+    ['UTF-16 in big-endian order without a byte order mark', utf16(Buffer.from(text, 'utf16le'))],
+  ])('can be %s', async (_what, bytes) => {
     const decoded = decodeFile(bytes);
-    expect(decoded.ok && (await rowsOf('delete', decoded.text)).rows[0]?.name).toBe('xn--mnchen-3ya.rest');
+    expect(decoded.ok && (await readFile('delete', decoded.text)).rows[0]?.name).toBe('xn--mnchen-3ya.rest');
   });
 
   it.each([
@@ -197,8 +197,8 @@ describe('the bytes of a file', () => {
     ['a zero in UTF-8', Buffer.from('name\nca\0fe.rest\n'), { code: 'not_text', line: 2 }],
     ['a zero in UTF-16', Buffer.from('name\nca\0fe.rest\n', 'utf16le'), { code: 'not_text', line: 2 }],
     ['UTF-32', Buffer.from('n\0a\0m\0e\0\n\0', 'utf16le'), { code: 'not_text', line: 1 }],
-    ['too many', Buffer.alloc(MAX_CSV_BYTES + 1, 'a'), { code: 'too_large', maxBytes: MAX_CSV_BYTES }],
-  ])('that can’t be read: %s', (_what, bytes, issue) => {
+    ['too many bytes', Buffer.alloc(MAX_CSV_BYTES + 1, 'a'), { code: 'too_large', maxBytes: MAX_CSV_BYTES }],
+  ])('is refused: %s', (_what, bytes, issue) => {
     expect(decodeFile(bytes)).toEqual({ ok: false, issue });
   });
 });

@@ -12,7 +12,7 @@ import { acceptedOf, gate, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from 
 import { buildRenewal } from '../sample.ts';
 import { DONE, fails, type ScriptedService, untilAborted } from '../scripted-service.ts';
 
-/* Bulk orders on the real store. */
+/* Bulk orders with the real store. */
 
 let rig: Rig;
 beforeAll(async () => {
@@ -27,8 +27,8 @@ const renewals = (count: number) =>
 
 type Row = { readonly name: string; readonly input: unknown; readonly secret?: Secret };
 
-/** A draft of Alice's for these rows. */
-async function draft(
+/** Alice's draft with these rows. */
+async function requestDraft(
   rows: readonly Row[],
   task: 'renew' | 'nameservers' | 'transfer' = 'renew',
 ): Promise<Order> {
@@ -36,10 +36,10 @@ async function draft(
   return acceptedOf(await rig.request(task, {}, { bulk }));
 }
 
-async function approved(rows: readonly Row[], task?: 'renew' | 'nameservers' | 'transfer'): Promise<Order> {
-  const { id } = await draft(rows, task);
+async function approve(rows: readonly Row[], task?: 'renew' | 'nameservers' | 'transfer'): Promise<Order> {
+  const { id } = await requestDraft(rows, task);
   const confirmed = await confirmOrder(rig.orders, id, 'U0ALICE');
-  if (confirmed.kind !== 'confirmed') throw new Error(`confirming it: ${confirmed.kind}`);
+  if (confirmed.kind !== 'confirmed') throw new Error(`confirming failed: ${confirmed.kind}`);
   if (confirmed.order.state === 'APPROVED') return confirmed.order;
   const outcome = await approveOrder(rig.orders, id, 'U0BOB');
   if (!outcome.ok) throw new Error(refusalText(outcome.refusal));
@@ -47,15 +47,15 @@ async function approved(rows: readonly Row[], task?: 'renew' | 'nameservers' | '
 }
 
 const nameOf = (ctid: string) => `n${ctid.split('.')[1]}.rest`;
-/** Refuses some names. */
-const refuse = (...refused: readonly string[]): ScriptedService['answer'] => {
+/** The service refuses these names. */
+const refuseNames = (...refused: readonly string[]): ScriptedService['answer'] => {
   return async ({ ctid }) => {
     if (refused.includes(nameOf(ctid))) throw fails('refused', { code: 'EF01055', httpStatus: 400 });
     return DONE;
   };
 };
 const statesOf = (order: Order) => order.items.map(({ state }) => state);
-const tally = (order: Order) =>
+const countStates = (order: Order) =>
   Object.fromEntries(
     [...new Set(statesOf(order))].map((state) => [
       state,
@@ -63,26 +63,26 @@ const tally = (order: Order) =>
     ]),
   );
 
-describe('a plan', () => {
-  it('starts as a draft, keeps its rows and their hash, and is approved by that hash', async () => {
-    const order = await draft(renewals(3));
+describe('a bulk order', () => {
+  it('starts as a draft with its rows and hash, and is approved with that hash', async () => {
+    const order = await requestDraft(renewals(3));
     expect(order.state).toBe('DRAFT');
-    const kept = await rig.read(order.id);
-    expect(kept.items.map(({ ctid, name, input }) => [ctid, name, input])).toEqual(
+    const saved = await rig.read(order.id);
+    expect(saved.items.map(({ ctid, name, input }) => [ctid, name, input])).toEqual(
       names(3).map((name, index) => [`${order.id}.${index + 1}`, name, { names: [name], period: 1 }]),
     );
-    expect(kept.statementHash).toMatch(/^[0-9a-f]{64}$/);
-    expect(kept.bulk).toMatchObject({ waveSize: 20, unreviewedFrom: 1 });
+    expect(saved.statementHash).toMatch(/^[0-9a-f]{64}$/);
+    expect(saved.bulk).toMatchObject({ waveSize: 20, unreviewedFrom: 1 });
     await confirmOrder(rig.orders, order.id, 'U0ALICE');
     await approveOrder(rig.orders, order.id, 'U0BOB');
     const history = await rig.store.loadHistory(order.id, 'system');
-    const statement = kept.statementHash;
+    const statement = saved.statementHash;
     expect(history[0]).toMatchObject({ statement, rows: 3 });
     expect(history.find(({ kind }) => kind === 'approved')).toMatchObject({ statement });
   });
 
-  it('is refused as a whole if one of its names has an open order now', async () => {
-    const order = await draft(renewals(3));
+  it('can’t be confirmed if one of its names has an open order', async () => {
+    const order = await requestDraft(renewals(3));
     const open = await rig.ask('renew', { names: ['n2.rest'], period: 1 });
     expect(await confirmOrder(rig.orders, order.id, 'U0ALICE')).toMatchObject({
       kind: 'already_open',
@@ -90,8 +90,8 @@ describe('a plan', () => {
     });
   });
 
-  it('isn’t sent if a row has changed since the approval', async () => {
-    const order = await approved(renewals(3));
+  it('isn’t sent if a row was changed after the approval', async () => {
+    const order = await approve(renewals(3));
     await rig.sql(
       `UPDATE order_items SET input = '{"names":["n2.rest"],"period":10}' WHERE order_id = $1 AND n = 2`,
       order.id,
@@ -106,9 +106,9 @@ describe('a plan', () => {
   });
 });
 
-describe('its rows', () => {
-  it('are read again before each wave: a changed one stops the rest', async () => {
-    const order = await approved(renewals(45));
+describe('the rows of a bulk order', () => {
+  it('are read again before each wave, and a changed row stops the rest', async () => {
+    const order = await approve(renewals(45));
     rig.service.answer = async ({ ctid }) => {
       if (ctid === `${order.id}.3`)
         await rig.sql(
@@ -129,25 +129,25 @@ describe('its rows', () => {
   });
 
   it('are each sent once with their own input, four at a time', async () => {
-    let out = 0;
-    let most = 0;
+    let running = 0;
+    let maxRunning = 0;
     const four = gate();
     rig.service.answer = async () => {
-      out += 1;
-      most = Math.max(most, out);
-      if (out === 4) four.open();
+      running += 1;
+      maxRunning = Math.max(maxRunning, running);
+      if (running === 4) four.open();
       await four.opened;
-      out -= 1;
+      running -= 1;
       return DONE;
     };
     const rows = names(45).map((name, index) => ({
       name,
       input: { names: [name], period: (index % 3) + 1 },
     }));
-    const order = await approved(rows);
+    const order = await approve(rows);
     await rig.runDue();
     expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
-    expect(most).toBe(4);
+    expect(maxRunning).toBe(4);
     expect(rig.service.received).toHaveLength(45);
     for (const [index, { name, input }] of rows.entries()) {
       const sent = rig.service.received.filter(({ ctid }) => ctid === `${order.id}.${index + 1}`);
@@ -156,24 +156,24 @@ describe('its rows', () => {
   });
 
   it('are sent wave by wave', async () => {
-    const began: number[] = [];
-    const ended: number[] = [];
+    const startedRows: number[] = [];
+    const endedRows: number[] = [];
     rig.service.answer = async ({ ctid }) => {
       const n = Number(ctid.split('.')[1]);
-      began.push(n);
-      expect(ended.length, `row ${n} waits for the waves before its own`).toBeGreaterThanOrEqual(
+      startedRows.push(n);
+      expect(endedRows.length, `rows done before row ${n}`).toBeGreaterThanOrEqual(
         Math.floor((n - 1) / 20) * 20,
       );
       await new Promise((resolve) => setImmediate(resolve));
-      ended.push(n);
+      endedRows.push(n);
       return DONE;
     };
-    const order = await approved(renewals(61));
+    const order = await approve(renewals(61));
     await rig.main.execute(order.id);
-    expect(began, 'with one claim').toHaveLength(61);
+    expect(startedRows, 'rows sent by one claim').toHaveLength(61);
   });
 
-  it('have their own auth codes, sealed until their row ends and wiped then', async () => {
+  it('have their own auth codes, which are sealed and wiped when the row ends', async () => {
     const read = await readBulkFile(
       'transfer',
       `name,auth,ownerc,adminc,techc,nameservers\n${names(6)
@@ -181,17 +181,17 @@ describe('its rows', () => {
         .join('\n')}`,
     );
     if (!read.ok) throw new Error(JSON.stringify(read.issues));
-    rig.service.answer = refuse('n2.rest');
-    const order = await approved(
+    rig.service.answer = refuseNames('n2.rest');
+    const order = await approve(
       read.rows.map(({ name, input, secret }) => ({ name, input, ...(secret && { secret }) })),
       'transfer',
     );
-    const sealed = () =>
+    const listSealedRows = () =>
       rig.sql(
         'SELECT n FROM order_items WHERE order_id = $1 AND sealed_input IS NOT NULL ORDER BY n',
         order.id,
       );
-    expect(await sealed()).toHaveLength(6);
+    expect(await listSealedRows()).toHaveLength(6);
     expect(await rig.everything()).not.toContain('CANARY');
     await rig.runDue();
     const sent = rig.service.received.map(({ description }) =>
@@ -199,51 +199,51 @@ describe('its rows', () => {
     );
     expect(sent).toHaveLength(6);
     for (const [index, name] of names(6).entries()) {
-      const wire = sent.find((each) => JSON.stringify(each).includes(`"${name}"`));
-      const auth = typeof wire === 'object' && wire !== null && 'auth' in wire ? wire['auth'] : undefined;
+      const body = sent.find((each) => JSON.stringify(each).includes(`"${name}"`));
+      const auth = typeof body === 'object' && body !== null && 'auth' in body ? body['auth'] : undefined;
       expect(auth instanceof Secret && auth.reveal()).toBe(`CANARY-${index + 1}`);
     }
-    expect(await sealed()).toEqual([]);
+    expect(await listSealedRows()).toEqual([]);
     expect(rig.logged() + (await rig.everything())).not.toContain('CANARY');
   });
 
-  it('lose their auth codes when the order is denied, or deleted as a draft', async () => {
+  it('lose their auth codes when the order is denied or its draft is deleted', async () => {
     const rows = [{ name: 'a.rest', secret: new Secret('CANARY') }].map(({ name, secret }) => ({
       name,
       secret,
       input: { name, ownerc: 1, adminc: 2, techc: 3, nameServers: ['ns1.example.net', 'ns2.example.net'] },
     }));
-    const order = await draft(rows, 'transfer');
+    const order = await requestDraft(rows, 'transfer');
     await confirmOrder(rig.orders, order.id, 'U0ALICE');
     await denyOrder(rig.orders, order.id, 'U0BOB', undefined);
-    const sealed = () => rig.sql('SELECT n FROM order_items WHERE sealed_input IS NOT NULL');
-    expect(await sealed()).toEqual([]);
-    await draft(rows, 'transfer');
-    expect(await sealed()).toHaveLength(1);
+    const listSealedRows = () => rig.sql('SELECT n FROM order_items WHERE sealed_input IS NOT NULL');
+    expect(await listSealedRows()).toEqual([]);
+    await requestDraft(rows, 'transfer');
+    expect(await listSealedRows()).toHaveLength(1);
     rig.pass(16 * MINUTE_MS);
     await rig.recover();
-    expect(await sealed()).toEqual([]);
+    expect(await listSealedRows()).toEqual([]);
   });
 });
 
-describe('after too many failures', () => {
-  it('three refusals in a row pause it, and a person resumes it', async () => {
-    rig.service.answer = refuse('n3.rest', 'n4.rest', 'n5.rest', 'n6.rest', 'n7.rest', 'n8.rest');
-    const order = await approved(renewals(30));
+describe('a bulk order after too many failures', () => {
+  it('pauses after three refusals in a row, and a person can resume it', async () => {
+    rig.service.answer = refuseNames('n3.rest', 'n4.rest', 'n5.rest', 'n6.rest', 'n7.rest', 'n8.rest');
+    const order = await approve(renewals(30));
     await rig.runDue();
     const paused = await rig.read(order.id);
     expect(paused).toMatchObject({ state: 'APPROVED', bulk: { pause: { code: 'refusals' } } });
-    const { FAILED: failed = 0 } = tally(paused);
-    expect(failed, 'four were on their way at most').toBeLessThanOrEqual(6);
+    const { FAILED: failed = 0 } = countStates(paused);
+    expect(failed, 'refused rows, with three others being sent').toBeLessThanOrEqual(6);
     expect(paused.items.filter(({ state }) => state === 'WAITING').length).toBeGreaterThanOrEqual(22);
-    expect(await rig.due(order.id), 'when the pause ends').toMatchObject({
+    expect(await rig.due(order.id), 'the end of the pause').toMatchObject({
       work: new Date(rig.now.getTime() + 72 * HOUR_MS),
     });
 
     const sent = rig.service.received.length;
     await rig.runDue();
     await rig.main.execute(order.id);
-    expect(rig.service.received, 'nothing more is sent').toHaveLength(sent);
+    expect(rig.service.received, 'requests while paused').toHaveLength(sent);
 
     expect(await resumeOrder(rig.orders, order.id, 'U0EVE')).toMatchObject({
       ok: false,
@@ -254,7 +254,7 @@ describe('after too many failures', () => {
     await rig.runDue();
     const after = await rig.read(order.id);
     expect(after.state).toBe('FAILED');
-    expect(tally(after)).toEqual({ SUCCEEDED: 30 - failed, FAILED: failed });
+    expect(countStates(after)).toEqual({ SUCCEEDED: 30 - failed, FAILED: failed });
     expect(new Set(rig.service.received.map(({ ctid }) => ctid)).size).toBe(30);
     expect(rig.service.received).toHaveLength(30);
     expect(await resumeOrder(rig.orders, order.id, 'U0BOB')).toMatchObject({
@@ -263,9 +263,9 @@ describe('after too many failures', () => {
   });
 
   /** An order of 30 rows that Bob approved, paused after three refusals. */
-  async function pausedOrder(): Promise<Order> {
-    rig.service.answer = refuse('n3.rest', 'n4.rest', 'n5.rest');
-    const { id } = await approved(renewals(30));
+  async function requestPaused(): Promise<Order> {
+    rig.service.answer = refuseNames('n3.rest', 'n4.rest', 'n5.rest');
+    const { id } = await approve(renewals(30));
     await rig.runDue();
     const order = await rig.read(id);
     expect(isPaused(order)).toBe(true);
@@ -273,36 +273,36 @@ describe('after too many failures', () => {
     return order;
   }
   const resume = (orderId: string, userId: string) => resumeOrder(rig.orders, orderId, userId);
-  /** Continues, and returns how many of the waiting rows were sent. */
-  async function sentAfter(order: Order): Promise<number> {
+  /** Runs the order and returns how many rows were sent. */
+  async function countSentAfterRun(order: Order): Promise<number> {
     const before = rig.service.received.length;
     await rig.runDue();
     await rig.main.execute(order.id);
     return rig.service.received.length - before;
   }
 
-  it('a policy that has become stricter applies again: Go on gives each missing approval', async () => {
-    const order = await pausedOrder();
+  it('needs the approvals of a stricter policy, and each approver’s resume counts as one', async () => {
+    const order = await requestPaused();
     rig.setPolicy(5, { decision: 'approve', approvers: ['U0DORA', 'U0FAY'], needed: 2 });
     expect(await resume(order.id, 'U0ALICE')).toMatchObject({ refusal: { code: 'approvals_missing' } });
     expect(await resume(order.id, 'U0EVE')).toMatchObject({ refusal: { code: 'not_an_approver' } });
     const first = await resume(order.id, 'U0DORA');
-    expect(first.ok && isPaused(first.order), 'kept, and not enough').toBe(true);
+    expect(first.ok && isPaused(first.order), 'still paused after the first approval').toBe(true);
     expect(await resume(order.id, 'U0ALICE')).toMatchObject({ refusal: { code: 'approvals_missing' } });
     expect(await resume(order.id, 'U0DORA')).toMatchObject({ ok: false });
-    expect(await sentAfter(order)).toBe(0);
+    expect(await countSentAfterRun(order)).toBe(0);
     await resume(order.id, 'U0FAY');
-    expect(await sentAfter(order)).toBe(tally(order)['WAITING']);
+    expect(await countSentAfterRun(order)).toBe(countStates(order)['WAITING']);
   });
 
-  it('it ends if nobody resumes it in time: sent rows keep their results, the rest isn’t sent', async () => {
-    const order = await pausedOrder();
+  it('fails if nobody resumes it in time, and sent rows keep their results', async () => {
+    const order = await requestPaused();
     rig.pass(72 * HOUR_MS - 1);
-    expect(await sentAfter(order)).toBe(0);
+    expect(await countSentAfterRun(order)).toBe(0);
     expect(isPaused(await rig.read(order.id))).toBe(true);
     rig.pass(1);
     expect(await resume(order.id, 'U0ALICE')).toMatchObject({ refusal: { code: 'order_expired' } });
-    expect(await sentAfter(order)).toBe(0);
+    expect(await countSentAfterRun(order)).toBe(0);
     const after = await rig.read(order.id);
     expect(after).toMatchObject({ state: 'FAILED', closedAt: rig.now });
     for (const [index, was] of order.items.entries())
@@ -312,25 +312,25 @@ describe('after too many failures', () => {
     expect(await resume(order.id, 'U0BOB')).toMatchObject({ refusal: { code: 'not_paused' } });
   });
 
-  it('a wave with more than a tenth unknown pauses it; the rest can be stopped', async () => {
+  it('pauses after a wave with more than a tenth unknown, and the rest can be stopped', async () => {
     const lost = ['n5.rest', 'n9.rest', 'n13.rest'];
     rig.service.answer = async ({ ctid }) => {
       if (lost.includes(nameOf(ctid))) throw fails('unknown_outcome');
       return DONE;
     };
-    const order = await approved(renewals(40));
+    const order = await approve(renewals(40));
     await rig.runDue();
     const paused = await rig.read(order.id);
     expect(paused.bulk?.pause).toMatchObject({ code: 'unknown', wave: 1, rows: 20 });
-    expect(tally(paused)['UNKNOWN']).toBe(3);
+    expect(countStates(paused)['UNKNOWN']).toBe(3);
     await stopOrder(rig.orders, order.id, 'U0ALICE');
     const after = await rig.read(order.id);
     expect(after.state).toBe('UNKNOWN');
-    expect(tally(after)['WAITING']).toBeUndefined();
+    expect(countStates(after)['WAITING']).toBeUndefined();
   });
 
-  it('unknown rows found at the claim pause it for as long', async () => {
-    const order = await approved(renewals(30));
+  it('pauses for 72 hours if the claim finds too many unknown rows', async () => {
+    const order = await approve(renewals(30));
     await rig.sql(`UPDATE order_items SET state = 'UNKNOWN' WHERE order_id = $1 AND n <= 3`, order.id);
     await rig.main.execute(order.id);
     expect(rig.service.received).toEqual([]);
@@ -340,16 +340,16 @@ describe('after too many failures', () => {
     });
   });
 
-  it('a busy service delays the wave, and nothing is lost', async () => {
+  it('delays the wave while the service is busy, without losing rows', async () => {
     let busy = 3;
     rig.service.answer = async () => {
       busy -= 1;
       if (busy >= 0) throw fails('busy', { retryAfterMs: 5_000 });
       return DONE;
     };
-    const order = await approved(renewals(25));
+    const order = await approve(renewals(25));
     await rig.runDue();
-    expect(tally(await rig.read(order.id))['SUCCEEDED'], 'the second wave waits for the first').toBe(17);
+    expect(countStates(await rig.read(order.id))['SUCCEEDED'], 'rows done before the retry').toBe(17);
     rig.pass(MINUTE_MS);
     await rig.runDue();
     expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
@@ -357,16 +357,16 @@ describe('after too many failures', () => {
 });
 
 describe('a process that dies', () => {
-  it('leaves sent rows unknown; another one continues with the rest, or waits for a person', async () => {
+  it('leaves sent rows unknown, and another process sends the rest', async () => {
     const dying = rig.startProcess();
     const started = dying.execute.bind(dying);
     rig.service.answer = async ({ ctid }, signal) =>
       nameOf(ctid) === 'n6.rest' ? untilAborted(signal) : DONE;
-    const order = await approved(renewals(30));
-    // Its commits are lost with it: the next process finds the rows marked as sent.
+    const order = await approve(renewals(30));
+    // Row 6 stays marked as sent, which the next process finds.
     const running = started(order.id);
-    await until('all of the first wave but one have ended', async () => {
-      const { SENT: sent, SUCCEEDED: done } = tally(await rig.read(order.id));
+    await until('all but one row of the first wave have ended', async () => {
+      const { SENT: sent, SUCCEEDED: done } = countStates(await rig.read(order.id));
       return sent === 1 && done === 19;
     });
     rig.pass(2 * MINUTE_MS);
@@ -375,7 +375,7 @@ describe('a process that dies', () => {
     rig.service.answer = async () => DONE;
     await rig.runDue();
     const after = await rig.read(order.id);
-    expect(tally(after)).toEqual({ SUCCEEDED: 29, UNKNOWN: 1 });
+    expect(countStates(after)).toEqual({ SUCCEEDED: 29, UNKNOWN: 1 });
     expect(rig.service.received).toHaveLength(30);
     dying.shutDown();
     await running;

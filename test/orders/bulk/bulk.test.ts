@@ -17,7 +17,7 @@ const file = (count: number, more = '') =>
 const price = (minor: number) => ({ price: { currency: 'EUR', minor } });
 
 describe('rows that can’t be requested', () => {
-  it('are left out with the reason, in the order of the file', async () => {
+  it('are skipped with the reason, in file order', async () => {
     const { rows, skipped } = await plan(
       'renew',
       'name,period\nopen.rest,1\nbad,1\nno.rest,1\ngone.rest,1\nfine.rest,1',
@@ -36,17 +36,17 @@ describe('rows that can’t be requested', () => {
     ]);
   });
 
-  it('doesn’t delay a registration because the name was deleted once', async () => {
+  it('don’t include registrations of names that were deleted before', async () => {
     const text = 'name,ownerc,adminc,techc,nameservers\nnew.rest,1,2,3,ns1.example.net ns2.example.net';
     expect((await plan('create', text, { 'new.rest': { deletedAt: START } })).rows).toHaveLength(1);
   });
 });
 
-describe('warnings for people', () => {
+describe('a warning is shown for', () => {
   const codes = (found: Awaited<ReturnType<typeof plan>>) =>
     found.findings.map(({ code, names }) => [code, names]);
 
-  it('a period far from the others, that only a few rows have', async () => {
+  it('a period that is far from the others and in only a few rows', async () => {
     const found = await plan('renew', file(30, 'slip.rest,10\nalmost.rest,2'));
     expect(codes(found)).toContainEqual(['unusual_period', ['slip.rest']]);
     const many = Array.from({ length: 20 }, (_, index) => `long${index}.rest,10`).join('\n');
@@ -60,7 +60,7 @@ describe('warnings for people', () => {
     ['less than twice as long', [3, 3, 5], []],
     ['a tenth of the rows', [...Array(18).fill(1), 5, 5], ['n18.rest', 'n19.rest']],
     ['more than a tenth', [...Array(17).fill(1), 5, 5], []],
-  ])('an unusual period: %s', async (_, periods, unusual) => {
+  ])('an unusual period, or not: %s', async (_, periods, unusual) => {
     const text = `name,period\n${periods.map((period, index) => `n${index}.rest,${period}`).join('\n')}`;
     const { findings } = await plan('renew', text);
     expect(findings.find(({ code }) => code === 'unusual_period')?.names ?? []).toEqual(unusual);
@@ -68,10 +68,10 @@ describe('warnings for people', () => {
 
   it.each<[what: string, prices: number[], unusual: string[]]>([
     ['three times the median', [10, 10, 30], []],
-    ['more than that', [10, 10, 31], ['n2.rest']],
+    ['more than three times the median', [10, 10, 31], ['n2.rest']],
     ['in the middle of the file', [10, 100, 10], ['n1.rest']],
     ['one of two', [10, 100], ['n1.rest']],
-  ])('an unusual price: %s', async (_, prices, unusual) => {
+  ])('an unusual price, or not: %s', async (_, prices, unusual) => {
     const facts = Object.fromEntries(prices.map((minor, index) => [`n${index}.rest`, price(minor)]));
     const { findings } = await plan('renew', file(prices.length), facts);
     expect(findings.find(({ code }) => code === 'unusual_price')?.names ?? []).toEqual(unusual);
@@ -88,7 +88,7 @@ describe('warnings for people', () => {
     expect(findings.find(({ code }) => code === 'expires_soon')?.names).toEqual(['soon.rest']);
   });
 
-  it('a price far above the median, and an unknown one', async () => {
+  it('a price far above the median, and for an unknown price', async () => {
     const prices = Object.fromEntries(
       Array.from({ length: 9 }, (_, index) => [`n${index}.rest`, price(1_800)]),
     );
@@ -100,7 +100,7 @@ describe('warnings for people', () => {
     expect(codes(found)).toContainEqual(['price_unknown', ['unknown.rest']]);
   });
 
-  it('a name that is unwatched, left to lapse, in use, or without lookups', async () => {
+  it('a name that is not watched, set to lapse, in use, or of unknown use', async () => {
     expect(
       codes(await plan('renew', file(1), { 'n0.rest': { isWatched: false, isLapsing: true, ...price(1) } })),
     ).toEqual([

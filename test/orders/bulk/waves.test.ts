@@ -9,15 +9,14 @@ const WORKER = 'worker-1';
 const names = (count: number) => Array.from({ length: count }, (_, index) => `name${index + 1}.rest`);
 type End = 'SUCCEEDED' | 'FAILED' | 'UNKNOWN';
 
-/** A claimed order with this many rows. */
-function claimed(rows: number, waveSize: number): Order {
+function claim(rows: number, waveSize: number): Order {
   const order = newOrder(names(rows), { state: 'APPROVED', expiresAt: undefined, bulk: newBulk(waveSize) });
-  return must(order, { type: 'claimed', workerId: WORKER });
+  return apply(order, { type: 'claimed', workerId: WORKER });
 }
 
-function must(order: Order, event: OrderEvent, at = START): Order {
+function apply(order: Order, event: OrderEvent, at = START): Order {
   const result = transition(order, event, at);
-  if (!result.ok) throw new Error(`${event.type} does not apply: ${JSON.stringify(result.refusal)}`);
+  if (!result.ok) throw new Error(`${event.type} was refused: ${JSON.stringify(result.refusal)}`);
   return result.order;
 }
 
@@ -29,22 +28,20 @@ const answered = (n: number, outcome: End): OrderEvent => ({
   result: { summary: { code: 'done' } },
 });
 
-/** Sends rows one after the other, with these outcomes. */
-function sent(order: Order, ends: readonly End[]): Order {
+/** Sends rows one by one, with these outcomes. */
+function send(order: Order, ends: readonly End[]): Order {
   return ends.reduce((before, end, index) => {
     const [next] = findNextItems(before);
-    if (next === undefined) throw new Error(`nothing is left to send for end ${index}`);
+    if (next === undefined) throw new Error(`no row is left for outcome ${index}`);
     const at = new Date(START.getTime() + before.version);
-    return must(must(before, sending(next.n), at), answered(next.n, end), at);
+    return apply(apply(before, sending(next.n), at), answered(next.n, end), at);
   }, order);
 }
 
-describe('the stop rules', () => {
-  it('pause after three refusals in a row, and not after three with a success between', () => {
-    expect(
-      findPauseReason(sent(claimed(40, 20), ['FAILED', 'FAILED', 'SUCCEEDED', 'FAILED'])),
-    ).toBeUndefined();
-    expect(findPauseReason(sent(claimed(40, 20), ['SUCCEEDED', 'FAILED', 'FAILED', 'FAILED']))).toEqual({
+describe('the pause rules', () => {
+  it('pause after three refusals in a row, but not with a success in between', () => {
+    expect(findPauseReason(send(claim(40, 20), ['FAILED', 'FAILED', 'SUCCEEDED', 'FAILED']))).toBeUndefined();
+    expect(findPauseReason(send(claim(40, 20), ['SUCCEEDED', 'FAILED', 'FAILED', 'FAILED']))).toEqual({
       code: 'refusals',
       names: ['name2.rest', 'name3.rest', 'name4.rest'],
     });
@@ -57,13 +54,13 @@ describe('the stop rules', () => {
       'FAILED',
       'FAILED',
     ];
-    expect(findPauseReason(sent(claimed(40, 20), ends))).toMatchObject({ code: 'refusals' });
+    expect(findPauseReason(send(claim(40, 20), ends))).toMatchObject({ code: 'refusals' });
   });
 
-  it('pause a wave of 20 at the third unknown, at any position', () => {
+  it('pause a wave of 20 at the third unknown row, at any position', () => {
     const two: End[] = ['UNKNOWN', ...Array.from({ length: 10 }, () => 'SUCCEEDED' as const), 'UNKNOWN'];
-    expect(findPauseReason(sent(claimed(40, 20), two))).toBeUndefined();
-    expect(findPauseReason(sent(claimed(40, 20), [...two, 'UNKNOWN']))).toMatchObject({
+    expect(findPauseReason(send(claim(40, 20), two))).toBeUndefined();
+    expect(findPauseReason(send(claim(40, 20), [...two, 'UNKNOWN']))).toMatchObject({
       code: 'unknown',
       wave: 1,
       rows: 20,
@@ -72,33 +69,37 @@ describe('the stop rules', () => {
 
   it('allow a tenth of a short last wave', () => {
     const ends: End[] = [...Array.from({ length: 20 }, () => 'SUCCEEDED' as const), 'UNKNOWN'];
-    expect(findPauseReason(sent(claimed(25, 20), ends))).toMatchObject({ code: 'unknown', wave: 2, rows: 5 });
+    expect(findPauseReason(send(claim(25, 20), ends))).toMatchObject({
+      code: 'unknown',
+      wave: 2,
+      rows: 5,
+    });
   });
 
-  it('start over after a person has resumed it', () => {
-    const failed = sent(claimed(40, 20), ['FAILED', 'FAILED', 'FAILED']);
+  it('start over after a person resumes the order', () => {
+    const failed = send(claim(40, 20), ['FAILED', 'FAILED', 'FAILED']);
     const reason = findPauseReason(failed);
-    if (reason === undefined) throw new Error('there is no reason to pause');
-    const paused = must(failed, { type: 'paused', reason, expiresAt: hoursLater(72), workerId: WORKER });
+    if (reason === undefined) throw new Error('expected a reason to pause');
+    const paused = apply(failed, { type: 'paused', reason, expiresAt: hoursLater(72), workerId: WORKER });
     expect(paused).toMatchObject({ state: 'APPROVED', bulk: { pause: reason } });
     expect(transition(paused, { type: 'claimed', workerId: WORKER }, START).ok).toBe(false);
-    const resumed = must(paused, RESUMED);
+    const resumed = apply(paused, RESUMED);
     expect(findPauseReason(resumed)).toBeUndefined();
-    const again = must(resumed, { type: 'claimed', workerId: WORKER });
-    expect(findPauseReason(sent(again, ['FAILED', 'FAILED']))).toBeUndefined();
-    expect(findPauseReason(sent(again, ['FAILED', 'FAILED', 'FAILED']))).toMatchObject({
+    const again = apply(resumed, { type: 'claimed', workerId: WORKER });
+    expect(findPauseReason(send(again, ['FAILED', 'FAILED']))).toBeUndefined();
+    expect(findPauseReason(send(again, ['FAILED', 'FAILED', 'FAILED']))).toMatchObject({
       names: ['name4.rest', 'name5.rest', 'name6.rest'],
     });
   });
 
   it('ignore orders without waves', () => {
-    const order = must(newOrder(names(9), { state: 'APPROVED' }), { type: 'claimed', workerId: WORKER });
-    expect(findPauseReason(sent(order, ['FAILED', 'FAILED', 'FAILED', 'UNKNOWN']))).toBeUndefined();
+    const order = apply(newOrder(names(9), { state: 'APPROVED' }), { type: 'claimed', workerId: WORKER });
+    expect(findPauseReason(send(order, ['FAILED', 'FAILED', 'FAILED', 'UNKNOWN']))).toBeUndefined();
   });
 });
 
 describe('for any outcomes of concurrent rows', () => {
-  /** A row is sent while fewer than four are running, or a running one ends. */
+  /** At most four rows run at once. */
   const step = fc.record({
     act: fc.constantFrom('send', 'end', 'release', 'resume'),
     pick: fc.nat(3),
@@ -109,11 +110,11 @@ describe('for any outcomes of concurrent rows', () => {
     waveSize: fc.integer({ min: 2, max: 10 }),
   });
 
-  it('waves follow one another, each row once, and nothing is sent past a reason to pause', () => {
+  it('waves run one by one, rows are sent once, and nothing is sent after a reason to pause', () => {
     let pauses = 0;
     fc.assert(
       fc.property(shape, fc.array(step, { maxLength: 120, size: 'max' }), ({ rows, waveSize }, steps) => {
-        let order = claimed(rows, waveSize);
+        let order = claim(rows, waveSize);
         const sentRows = new Set<number>();
         for (const [index, { act, pick, end }] of steps.entries()) {
           const at = new Date(START.getTime() + index);
@@ -130,28 +131,28 @@ describe('for any outcomes of concurrent rows', () => {
             const result = transition(order, sending(item.n), at);
             expect(result.ok, `row ${item.n}`).toBe(isOfWave && reason === undefined);
             if (!result.ok) continue;
-            expect(sentRows.has(item.n), `row ${item.n} was sent a second time`).toBe(false);
+            expect(sentRows.has(item.n), `row ${item.n} was already sent`).toBe(false);
             sentRows.add(item.n);
             order = result.order;
           } else if (act === 'end' && out.length > 0) {
             const item = out[pick % out.length];
-            if (item !== undefined) order = must(order, answered(item.n, end), at);
+            if (item !== undefined) order = apply(order, answered(item.n, end), at);
           } else if (act === 'release' && order.state === 'EXECUTING') {
-            order = must(order, { type: 'released' }, at);
+            order = apply(order, { type: 'released' }, at);
             const reason = findPauseReason(order);
             if (order.state !== 'APPROVED') continue;
             if (reason !== undefined) {
               pauses += 1;
-              order = must(order, { type: 'paused', reason, expiresAt: hoursLater(72) }, at);
-            } else order = must(order, { type: 'claimed', workerId: WORKER }, at);
+              order = apply(order, { type: 'paused', reason, expiresAt: hoursLater(72) }, at);
+            } else order = apply(order, { type: 'claimed', workerId: WORKER }, at);
           } else if (act === 'resume' && order.bulk?.pause !== undefined) {
-            order = must(must(order, RESUMED, at), { type: 'claimed', workerId: WORKER }, at);
+            order = apply(apply(order, RESUMED, at), { type: 'claimed', workerId: WORKER }, at);
             expect(findPauseReason(order)).toBeUndefined();
           }
         }
       }),
       { numRuns: runs(500) },
     );
-    expect(pauses, 'it was paused in some of them').toBeGreaterThan(10);
+    expect(pauses, 'pauses in all runs').toBeGreaterThan(10);
   });
 });

@@ -84,24 +84,24 @@ describe('a missing record', () => {
   });
 });
 
-describe('no answer', () => {
+describe('a failed query', () => {
   test.each([
     ['servfail', 'server_failure'],
     ['refused', 'refused'],
     ['garbage', 'malformed'],
-  ] as const)('%s is not accepted as an answer', async (kind, failure) => {
+  ] as const)('reports %s', async (kind, failure) => {
     const { dns, client } = await cafe();
     dns.faults.set({ kind });
     expect(await client.query('cafe.rest', 'A')).toEqual({ kind: 'unanswered', failure });
   });
 
-  test('silence ends with the timeout', async () => {
+  test('ends with the timeout if the server is silent', async () => {
     const { dns, client } = await cafe({ timeoutMs: 50 });
     dns.faults.set({ kind: 'silence' });
     expect(await client.query('cafe.rest', 'A')).toEqual({ kind: 'unanswered', failure: 'timeout' });
   });
 
-  test('circular aliases end', async () => {
+  test('ends if aliases are circular', async () => {
     const { client } = await cafe();
     expect(await client.query('first.cafe.rest', 'A')).toEqual({
       kind: 'unanswered',
@@ -109,27 +109,27 @@ describe('no answer', () => {
     });
   });
 
-  test('circular aliases end at a server that doesn’t follow them', async () => {
+  test('ends if aliases are circular and the server doesn’t follow them', async () => {
     const { dns, addresses } = await cafe();
     const [address = ''] = addresses;
     const client = clientFor(dns, { servers: [{ address, port: dns.port }] });
     expect(await client.query('first.cafe.rest', 'A')).toEqual({ kind: 'unanswered', failure: 'alias_loop' });
   });
 
-  test('a referral is not an empty answer', async () => {
+  test('reports a referral, not an empty answer', async () => {
     const { dns } = await cafe();
     const address = dns.world.addressOf('a.nic.rest') ?? '';
     const client = clientFor(dns, { servers: [{ address, port: dns.port }] });
     expect(await client.query('cafe.rest', 'MX')).toEqual({ kind: 'unanswered', failure: 'referral' });
   });
 
-  test('a delegation to nameservers without the zone is their failure', async () => {
+  test('reports a server failure if the nameservers don’t have the zone', async () => {
     const { dns, client } = await cafe();
     dns.world.drop('cafe.rest', ['ns1.host.example', 'ns2.host.example']);
     expect(await client.query('cafe.rest', 'A')).toEqual({ kind: 'unanswered', failure: 'server_failure' });
   });
 
-  test('no servers, no answer', async () => {
+  test('ends at once if there are no servers', async () => {
     const client = createDnsClient({ servers: [], mayConnect: () => true });
     expect(await client.query('cafe.rest', 'A')).toEqual({ kind: 'unanswered', failure: 'no_servers' });
   });
@@ -137,9 +137,9 @@ describe('no answer', () => {
   test.each([
     ['a label that is too long', `${'x'.repeat(64)}.rest`],
     ['a name that is too long', `${'x.'.repeat(130)}rest`],
-    ['letters that are no host name’s', 'caf\u00e9.rest'],
-    ['nothing between two dots', 'cafe..rest'],
-  ])('%s is not queried', async (_case, name) => {
+    ['characters that host names can’t have', 'caf\u00e9.rest'],
+    ['an empty label', 'cafe..rest'],
+  ])('is not sent for %s', async (_case, name) => {
     const { dns, client } = await cafe();
     const answer = { kind: 'unanswered', failure: 'invalid_name' };
     expect(await client.query(name, 'A')).toEqual(answer);
@@ -147,7 +147,7 @@ describe('no answer', () => {
     expect(dns.questions).toEqual([]);
   });
 
-  test('a signal aborts the query', async () => {
+  test('is aborted by a signal', async () => {
     const { dns, client } = await cafe({ timeoutMs: 60_000 });
     dns.faults.set({ kind: 'silence' });
     const controller = new AbortController();
@@ -160,7 +160,7 @@ describe('no answer', () => {
 
 describe('unsolicited answers', () => {
   test.each(['wrong_id', 'wrong_question', 'wrong_source'] as const)(
-    '%s is ignored, and the right answer that follows counts',
+    '%s is ignored, and the correct answer after it is used',
     async (kind) => {
       const { dns, client } = await cafe();
       dns.faults.set({ kind, correctResponseFollows: true });
@@ -171,7 +171,7 @@ describe('unsolicited answers', () => {
   );
 
   test.each(['wrong_id', 'wrong_question', 'wrong_source'] as const)(
-    '%s alone is no answer',
+    '%s alone ends with a timeout',
     async (kind) => {
       const { dns, client } = await cafe({ timeoutMs: 100 });
       dns.faults.set({ kind });
@@ -179,7 +179,7 @@ describe('unsolicited answers', () => {
     },
   );
 
-  test('records of other names in the right answer are ignored', async () => {
+  test('records of other names in the correct answer are ignored', async () => {
     const { dns } = await cafe();
     // A referral includes the addresses of nameservers.
     const client = clientFor(dns);
@@ -226,7 +226,7 @@ describe('long answers', () => {
     expect(dns.questions.map(({ transport }) => transport)).toEqual(['udp', 'udp', 'tcp']);
   });
 
-  test('that are larger than any honest one are not read', async () => {
+  test('that exceed the size limit are not read', async () => {
     const { dns, client } = await cafe();
     const lines = Array.from({ length: 150 }, (_, n) => `@ TXT "${String(n).padStart(240, 'x')}"`);
     dns.world.serve('cafe.rest', ['ns1.host.example'], lines);
@@ -242,7 +242,7 @@ describe('long answers', () => {
     expect(dns.questions.map(({ udpPayloadSize }) => udpPayloadSize)).toEqual([1_232, undefined]);
   });
 
-  test('with more records than a name needs are dropped', async () => {
+  test('with more than 200 records are dropped', async () => {
     const { dns, client } = await cafe();
     const many = Array.from({ length: 201 }, (_, n) => `@ A 198.51.100.${n}`);
     dns.world.serve('cafe.rest', ['ns1.host.example'], many);
@@ -251,7 +251,7 @@ describe('long answers', () => {
     expect(await client.query('cafe.rest', 'A')).toMatchObject({ kind: 'records' });
   });
 
-  test('that are cut off are no answers', async () => {
+  test('that are cut off are malformed', async () => {
     const { dns, client } = await cafe();
     dns.faults.set({ kind: 'truncate', match: { transport: 'udp' } });
     dns.faults.set({ kind: 'cut', match: { transport: 'tcp' } });
@@ -274,8 +274,8 @@ describe('a server that', () => {
     return [Buffer.concat([flagged(query, 0).subarray(0, -option.length), option])];
   };
 
-  /** A nameserver that answers queries without EDNS with an address, and others in its own way. */
-  async function lacking(answer: (query: Buffer, edns: boolean) => Buffer[]) {
+  /** @param answer the packets for a query, which may have EDNS */
+  async function serveDns(answer: (query: Buffer, edns: boolean) => Buffer[]) {
     const asked: boolean[] = [];
     const server = createSocket('udp4', (query, { port, address }) => {
       const edns = query.readUInt16BE(10) > 0;
@@ -288,7 +288,7 @@ describe('a server that', () => {
     const client = createDnsClient({ servers, mayConnect: () => true, timeoutMs: 500, rounds: 1 });
     return { client, asked };
   }
-  const right = (query: Buffer) =>
+  const encodeA = (query: Buffer) =>
     encode({
       type: 'response',
       id: query.readUInt16BE(0),
@@ -297,16 +297,16 @@ describe('a server that', () => {
     });
 
   test.each<[string, number, Reply]>([
-    ['FORMERR, a header alone', 1, header],
-    ['FORMERR, a header without counts', 1, zeroed],
-    ['FORMERR, the question repeated', 1, whole],
-    ['NOTIMP, a header alone', 4, header],
-    ['NOTIMP, the question repeated', 4, whole],
-    ['SERVFAIL, a header alone', 2, header],
-    ['REFUSED, a header alone', 5, zeroed],
+    ['FORMERR and only a header', 1, header],
+    ['FORMERR and a header without counts', 1, zeroed],
+    ['FORMERR and the question', 1, whole],
+    ['NOTIMP and only a header', 4, header],
+    ['NOTIMP and the question', 4, whole],
+    ['SERVFAIL and only a header', 2, header],
+    ['REFUSED and a header without counts', 5, zeroed],
     ['BADVERS', 16, badVersion],
-  ])('answers EDNS with %s is asked without it', async (_what, code, reply) => {
-    const { client, asked } = await lacking((query, edns) => (edns ? reply(code, query) : [right(query)]));
+  ])('answers EDNS with %s is asked again without it', async (_what, code, reply) => {
+    const { client, asked } = await serveDns((query, edns) => (edns ? reply(code, query) : [encodeA(query)]));
     const answer = await client.queryNameserver('127.0.0.1', 'cafe.rest', 'A');
     expect(answer).toMatchObject({ kind: 'records', records: ['198.51.100.7'] });
     expect(asked).toEqual([true, false]);
@@ -317,35 +317,35 @@ describe('a server that', () => {
     ['SERVFAIL', 2, zeroed, 'server_failure'],
     ['FORMERR', 1, header, 'unexpected_code'],
     ['NOTIMP', 4, header, 'unexpected_code'],
-  ])('answers everything with a bare %s refuses', async (_what, code, reply, failure) => {
-    const { client } = await lacking((query) => reply(code, query));
+  ])('answers everything with only the code %s gives no answer', async (_what, code, reply, failure) => {
+    const { client } = await serveDns((query) => reply(code, query));
     expect(await client.query('cafe.rest', 'A')).toEqual({ kind: 'unanswered', failure });
   });
 
   test('answers only with a header says nothing about the name', async () => {
     for (const code of [0, 3]) {
-      const { client } = await lacking((query) => header(code, query));
+      const { client } = await serveDns((query) => header(code, query));
       expect(await client.query('cafe.rest', 'A')).toEqual({ kind: 'unanswered', failure: 'timeout' });
     }
   });
 
-  test('is imitated with another id, question or query is waited for', async () => {
+  test('is imitated with another id or question is waited for', async () => {
     const forged = (query: Buffer) => {
       const otherId = Buffer.from(query);
       otherId.writeUInt16BE((query.readUInt16BE(0) + 1) % 65_536, 0);
       const otherName = Buffer.from(query);
       otherName[13] = 0x78;
       const unanswered = Buffer.from(query).subarray(0, 12).fill(0, 2);
-      return [...header(5, otherId), ...whole(5, otherName), unanswered, right(query)];
+      return [...header(5, otherId), ...whole(5, otherName), unanswered, encodeA(query)];
     };
-    const { client, asked } = await lacking(forged);
+    const { client, asked } = await serveDns(forged);
     expect(await client.query('cafe.rest', 'A')).toMatchObject({ kind: 'records' });
     expect(asked).toEqual([true]);
   });
 });
 
 describe('several resolvers', () => {
-  test('the next one is asked when one fails, and each again in the next round', async () => {
+  test('are asked in turn if one fails, and again in the next round', async () => {
     const [bad, good] = [await cafe(), await cafe()];
     const servers = [bad, good].map(({ dns }) => ({ address: '127.0.0.1', port: dns.port }));
     bad.dns.faults.set({ kind: 'servfail' });
@@ -357,7 +357,7 @@ describe('several resolvers', () => {
     expect(bad.dns.questions).toHaveLength(3);
   });
 
-  test('one that is down is skipped at once', async () => {
+  test('are skipped at once if they are down', async () => {
     const { dns } = await cafe();
     const socket = createSocket('udp4');
     await new Promise<void>((done) => socket.bind(0, '127.0.0.1', done));
@@ -420,7 +420,7 @@ describe('one nameserver', () => {
     });
   });
 
-  test('at a forbidden address is not asked', async () => {
+  test('is not asked at a forbidden address', async () => {
     const { dns, addresses } = await cafe();
     const [address = ''] = addresses;
     const client = clientFor(dns, { mayConnect: () => false });

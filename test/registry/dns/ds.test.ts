@@ -33,7 +33,7 @@ describe('the digest of a key', () => {
     expect(computeDsDigest('example.net', P384_KEY, 4)).toBe(P384_DIGEST);
   });
 
-  test('of an unknown kind isn’t computed', () => {
+  test('of an unknown type isn’t computed', () => {
     expect(computeDsDigest('dskey.example.com', EXAMPLE_KEY, 3)).toBeUndefined();
   });
 });
@@ -55,7 +55,7 @@ describe('a DS', () => {
     expect(matchDs(name, given, keys)).toBe('mismatch');
   });
 
-  test('doesn’t match a key that isn’t the zone’s', () => {
+  test('doesn’t match a key without the zone key flag', () => {
     const other = { ...EXAMPLE_KEY, flags: 0 };
     const digest = computeDsDigest('dskey.example.com', other, 2) ?? '';
     expect(matchDs('dskey.example.com', { ...ds, keyTag: computeKeyTag(other), digest }, [other])).toBe(
@@ -63,7 +63,7 @@ describe('a DS', () => {
     );
   });
 
-  test('of an unknown digest is neither valid nor invalid', () => {
+  test('with an unknown digest type is neither valid nor invalid', () => {
     expect(matchDs('dskey.example.com', { ...ds, digestType: 3 }, [EXAMPLE_KEY])).toBe('unknown');
   });
 });

@@ -23,18 +23,18 @@ describe('a packet', () => {
     });
   });
 
-  test('that is a question itself is none', () => {
+  test('that is a question is unrelated', () => {
     expect(readResponse(encodeQuestion(ID, QUESTION, true), ID, QUESTION).kind).toBe('unrelated');
   });
 
   test.each<[string, Question]>([
     ['another type', { ...QUESTION, type: 'MX' }],
     ['another name', { ...QUESTION, name: 'cafe.example' }],
-  ])('that answers a question for %s is none', (_case, question) => {
+  ])('that answers a question for %s is unrelated', (_case, question) => {
     expect(readResponse(RESPONSE, ID, question).kind).toBe('unrelated');
   });
 
-  test('that repeats no question, or two, is none', () => {
+  test('that repeats no question or two questions is unrelated', () => {
     for (const questions of [[], [QUESTION, QUESTION]]) {
       expect(readResponse(encode({ type: 'response', id: ID, questions }), ID, QUESTION).kind).toBe(
         'unrelated',
@@ -42,7 +42,7 @@ describe('a packet', () => {
     }
   });
 
-  test('with any bytes in it is parsed without an exception', () => {
+  test('of random bytes is parsed without an exception', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 600 }), (bytes) => {
         const packet = Buffer.from(bytes);
@@ -58,7 +58,7 @@ describe('a packet', () => {
     );
   });
 
-  test('whose id or question was changed is never accepted as the response', () => {
+  test('with a changed id or question is never accepted as the response', () => {
     const at = fc.oneof(
       fc.constantFrom(0, 1),
       fc.integer({ min: HEADER_BYTES, max: HEADER_BYTES + QUESTION_BYTES - 1 }),
@@ -67,10 +67,10 @@ describe('a packet', () => {
       fc.property(at, fc.integer({ min: 1, max: 255 }), (position, change) => {
         const packet = Buffer.from(RESPONSE);
         packet[position] = (packet[position] ?? 0) ^ change;
-        const wasLetterOfOtherCase =
+        const changedLetterCase =
           change === 0x20 && /[a-z]/.test(String.fromCharCode(RESPONSE[position] ?? 0));
         const read = readResponse(packet, ID, QUESTION);
-        if (!wasLetterOfOtherCase) expect(read.kind).not.toBe('response');
+        if (!changedLetterCase) expect(read.kind).not.toBe('response');
         else expect(read.kind).toBe('response');
       }),
       { numRuns: runs(1_000) },

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { getSystemDnsServers, parseDnsServers } from '../../../src/registry/dns/servers.ts';
 
-test('a list is read with and without ports, each server once', () => {
+test('a list is read with and without ports, and without duplicates', () => {
   expect(
     parseDnsServers('192.0.2.1, 192.0.2.2:5353,2001:db8::1 , [2001:db8::2]:54,[2001:db8::3],192.0.2.1:53'),
   ).toEqual([

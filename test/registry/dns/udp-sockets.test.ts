@@ -7,8 +7,8 @@ test('concurrent queries share a port up to a limit, and each gets only its own 
   const client = clientFor(dns);
   const openSockets = () => process.getActiveResourcesInfo().filter((each) => each.startsWith('UDP')).length;
   const before = openSockets();
-  const asked = Array.from({ length: 100 }, (_, n) => (n % 2 === 0 ? 'A' : 'AAAA'));
-  const answers = await Promise.all(asked.map((type) => client.query('cafe.rest', type)));
+  const types = Array.from({ length: 100 }, (_, n) => (n % 2 === 0 ? 'A' : 'AAAA'));
+  const answers = await Promise.all(types.map((type) => client.query('cafe.rest', type)));
   for (const [n, answer] of answers.entries()) {
     const records = n % 2 === 0 ? ['198.51.100.7', '198.51.100.8'] : ['2001:db8::7'];
     expect(answer).toMatchObject({ records });

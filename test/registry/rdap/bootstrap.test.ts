@@ -31,18 +31,18 @@ describe('the bootstrap file', () => {
     ['example.broken', undefined],
     ['example.odd', undefined],
     ['example.xcom', undefined],
-  ])('sends %s to %s', (name, address) => {
+  ])('maps %s to %s', (name, address) => {
     expect(addressOf(name)).toBe(address);
   });
 
-  test('may have a server for everything else', () => {
+  test('can have a default server', () => {
     const services = [...file.services, [[''], ['https://root.example/']]];
     expect(addressOf('example.xyz', { services })).toBe('https://root.example/domain/example.xyz');
     expect(addressOf('example.com', { services })).toContain('rdap.example');
   });
 
   test.each([undefined, [], {}, { services: {} }, { services: [] }, { services: [['a']] }])(
-    '%j is none',
+    'is refused if it is %j (case %#)',
     (body) => {
       expect(readRdapBootstrap(body)).toBeUndefined();
     },

@@ -98,7 +98,7 @@ afterEach(async () => {
   await registry.stop();
 });
 
-describe('a look-up', () => {
+describe('a lookup', () => {
   test('returns the record and sends no credentials', async () => {
     await expect(client().fetchRecord('cafe.rest')).resolves.toMatchObject({
       kind: 'answered',
@@ -138,19 +138,19 @@ describe('a look-up', () => {
   });
 
   test.each<readonly [string, Handler, object]>([
-    ['a name that nobody has', refuse(404), { kind: 'not_found' }],
+    ['an unregistered name', refuse(404), { kind: 'not_found' }],
     [
       'a server that fails',
       refuse(500),
       { kind: 'unavailable', problem: { code: 'http_status', detail: '500' } },
     ],
     [
-      'a server that forbids',
+      'a server that forbids access',
       refuse(403),
       { kind: 'unavailable', problem: { code: 'http_status', detail: '403' } },
     ],
     [
-      'no JSON',
+      'a response that isn’t JSON',
       (_request: IncomingMessage, response: ServerResponse) => response.end('<html>maintenance</html>'),
       { kind: 'unavailable', problem: { code: 'not_rdap' } },
     ],
@@ -182,7 +182,7 @@ describe('a look-up', () => {
       { kind: 'answered', body: { objectClassName: 'domain' } },
     ],
     [
-      'a name that nobody has, without a body',
+      'an unregistered name without a body',
       (_request: IncomingMessage, response: ServerResponse) => {
         response.writeHead(404);
         response.end();
@@ -190,7 +190,7 @@ describe('a look-up', () => {
       { kind: 'not_found' },
     ],
     [
-      'an answer without end',
+      'a response that is too large',
       (_request: IncomingMessage, response: ServerResponse) => response.end(' '.repeat(1_100_000)),
       { kind: 'unavailable', problem: { code: 'too_large' } },
     ],
@@ -199,7 +199,7 @@ describe('a look-up', () => {
       (request: IncomingMessage) => request.socket.destroy(),
       { kind: 'unavailable', problem: { code: 'unreachable' } },
     ],
-  ])('tells %s', async (_case, domain, result) => {
+  ])('reports %s', async (_case, domain, result) => {
     registry.domain = domain;
     await expect(client().fetchRecord('cafe.rest')).resolves.toMatchObject(result);
   });
@@ -251,7 +251,7 @@ describe('the bootstrap file', () => {
 
   test.each([
     ['an error', refuse(500)],
-    ['no bootstrap file', (_request: IncomingMessage, response: ServerResponse) => response.end('[]')],
+    ['an invalid file', (_request: IncomingMessage, response: ServerResponse) => response.end('[]')],
   ])('stays in use if its refresh gives %s, and is refreshed later', async (_case, broken) => {
     const asked = client();
     await asked.fetchRecord('a.rest');
@@ -267,7 +267,7 @@ describe('the bootstrap file', () => {
     expect(fetches()).toBe(3);
   });
 
-  test('that was never loaded makes lookups unavailable until it is', async () => {
+  test('makes lookups unavailable until it is loaded', async () => {
     const works = registry.bootstrap;
     registry.bootstrap = refuse(500);
     const asked = client();
@@ -288,7 +288,7 @@ describe('a busy server', () => {
     [503, { 'retry-after': 'Mon, 01 Jun 2026 00:05:00 GMT' }, 300_000],
     [429, {}, 60_000],
     [429, { 'retry-after': '99999999' }, 86_400_000],
-  ])('that answers %i is left alone for as long as it asks', async (status, headers, waitMs) => {
+  ])('that responds with %i and %j isn’t queried for %i ms', async (status, headers, waitMs) => {
     const works = registry.domain;
     registry.domain = refuse(status, headers);
     const asked = client();
@@ -311,7 +311,7 @@ describe('a busy server', () => {
     await expect(asked.fetchRecord('b.rest')).resolves.toMatchObject({ kind: 'answered' });
   });
 
-  test('gets no lookups that were already waiting', async () => {
+  test('gets no queued lookups', async () => {
     registry.domain = refuse(429, { 'retry-after': '60' });
     const names = Array.from({ length: 10 }, (_, index) => `n${index}.rest`);
     const asked = client();
@@ -320,7 +320,7 @@ describe('a busy server', () => {
     expect(registry.paths.filter((path) => path?.startsWith('/rdap/')).length).toBeLessThanOrEqual(2);
   });
 
-  test('doesn’t delay another one', async () => {
+  test('doesn’t delay lookups at another server', async () => {
     const other = await new FakeRegistry().start();
     try {
       registry.bootstrap = (_request, response) =>
@@ -340,7 +340,7 @@ describe('a busy server', () => {
   });
 });
 
-describe('gentleness', () => {
+describe('a registry', () => {
   test('gets at most two concurrent requests', async () => {
     const held: (() => void)[] = [];
     let most = 0;
@@ -383,7 +383,7 @@ describe('redirects', () => {
     };
   }
 
-  test.each([301, 302, 303, 307, 308])('%i is followed', async (status) => {
+  test.each([301, 302, 303, 307, 308])('with status %i are followed', async (status) => {
     registry.domain = (request, response) =>
       request.url === '/new/cafe.rest'
         ? json(response, record('cafe.rest'))
@@ -391,7 +391,7 @@ describe('redirects', () => {
     await expect(client().fetchRecord('cafe.rest')).resolves.toMatchObject({ kind: 'answered' });
   });
 
-  test('are followed three times and not a fourth', async () => {
+  test('are followed three times, but not a fourth time', async () => {
     registry.domain = chain(3);
     await expect(client().fetchRecord('cafe.rest')).resolves.toMatchObject({ kind: 'answered' });
     registry.domain = chain(4);

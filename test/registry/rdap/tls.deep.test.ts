@@ -7,10 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startChild } from '../../support/child.ts';
 import { TRUSTS_REGISTRY } from '../../support/registry.ts';
 
-/*
- * A response is secure if nobody on the way could have changed it: neither the list of registries, nor a redirect, nor
- * the record.
- */
+/* A response is secure if the list of registries, each redirect and the record came over https. */
 
 const fixture = (name: string): string =>
   fileURLToPath(new URL(`../../support/tls/${name}`, import.meta.url));
@@ -20,7 +17,7 @@ const RECORD = {
   ldhName: 'cafe.rest',
   events: [{ eventAction: 'expiration', eventDate: '2027-03-01T12:00:00Z' }],
 };
-/** The registry's address, by the bootstrap file. */
+/** The registry's address in each bootstrap file. */
 const REGISTRIES: Readonly<Record<string, () => string>> = {
   '/to-secure': () => `${secure()}/rdap/`,
   '/to-plain': () => `${plain()}/rdap/`,
@@ -66,8 +63,8 @@ afterAll(() => {
   }
 });
 
-/** The transports of responses with these bootstrap files. */
-async function lookups(...bootstrapUrls: string[]): Promise<string[]> {
+/** Looks up a name through each bootstrap file. @returns a line per result */
+async function lookUpThrough(...bootstrapUrls: string[]): Promise<string[]> {
   const child = startChild(new URL('../../support/children/rdap-client.ts', import.meta.url), {
     args: bootstrapUrls,
     env: TRUSTS_REGISTRY,
@@ -76,16 +73,16 @@ async function lookups(...bootstrapUrls: string[]): Promise<string[]> {
   return child.output().trim().split('\n');
 }
 
-test('all the way over https', async () => {
+test('a lookup that uses only https is secure', async () => {
   const server = new URL(secure()).host;
-  expect(await lookups(`${secure()}/to-secure`, `${secure()}/to-none`)).toEqual([
+  expect(await lookUpThrough(`${secure()}/to-secure`, `${secure()}/to-none`)).toEqual([
     `/to-secure answered secure: true from ${server}`,
     `/to-none not_found secure: true from ${server}`,
   ]);
 });
 
-test('with plain http anywhere on the way', async () => {
-  const [withPlainList, plainRecord, throughPlain, plainNone] = await lookups(
+test('a lookup that uses plain http at any step is not secure', async () => {
+  const [withPlainList, plainRecord, throughPlain, plainNone] = await lookUpThrough(
     `${plain()}/to-secure`,
     `${secure()}/to-plain`,
     `${secure()}/to-moved`,

@@ -31,7 +31,7 @@ async function ask(answer: (query: string) => string | Buffer | undefined, name 
   return { client, queries, answer: await client.fetchRecord(name, NEVER) };
 }
 
-test('asks for the name in the zone’s format', async () => {
+test('queries the name in the zone’s format', async () => {
   expect(await ask(() => RECORD)).toMatchObject({
     queries: ['cafe.hk\r\n'],
     answer: { kind: 'record', expiry: { at: new Date('2027-04-03') } },
@@ -42,7 +42,7 @@ test('asks for the name in the zone’s format', async () => {
 test.each([
   ['hangs', (): undefined => undefined, 'timeout'],
   ['sends 10 MB', () => Buffer.alloc(10_000_000, 'x'), 'too_large'],
-  ['answers nothing', () => '', 'not_whois'],
+  ['sends an empty response', () => '', 'not_whois'],
   ['answers for another name', () => 'Domain: other.hk\nExpiry Date: 03-04-2027', 'name_mismatch'],
 ])('a server that %s gives no date', async (_, answer, kind) => {
   expect((await ask(answer)).answer).toEqual({ kind });
@@ -50,7 +50,7 @@ test.each([
 
 test.each([
   ['refuses the connection', undefined],
-  ['resets it', (socket: Socket) => socket.resetAndDestroy()],
+  ['resets the connection', (socket: Socket) => socket.resetAndDestroy()],
 ])('a server that %s is unreachable', async (_, accept) => {
   const server = createServer(accept);
   server.listen(0, '127.0.0.1');
@@ -71,14 +71,14 @@ test('a long notice after the record is cut off, and Latin-1 is read', async () 
   expect((await ask(() => record)).answer).toMatchObject({ kind: 'record', registrar: 'Café Names' });
 });
 
-test('a server whose limit is exceeded isn’t asked again for an hour', async () => {
+test('a server whose limit is exceeded isn’t queried again', async () => {
   const { client, queries, answer } = await ask(() => 'Domain: cafe.hk\nStatus: limit exceeded\n');
   expect(answer).toEqual({ kind: 'limited' });
   expect(await client.fetchRecord('bar.hk', NEVER)).toEqual({ kind: 'waiting' });
   expect(queries).toHaveLength(1);
 });
 
-test('one server is asked once a second', async () => {
+test('a server is queried once a second', async () => {
   const { server } = await whoisServer(() => RECORD);
   const client = createWhoisClient({ servers: new Map([['hk', server]]), now: () => new Date() });
   const began = performance.now();

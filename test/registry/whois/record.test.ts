@@ -4,7 +4,7 @@ import fc from '../../support/properties.ts';
 
 const NOW = new Date('2026-11-27T12:00:00Z');
 
-/** The day read, the text that isn't readable, or why there is no record. */
+/** The expiry day, the unreadable text, or why there is no record. */
 function read(zone: string, lines: string, label = 'Domain Name'): string {
   const name = `cafe.${zone}`;
   const reading = parseWhoisResponse(`${label}: ${name}\n${lines}\n`, name, NOW);
@@ -122,7 +122,7 @@ describe('dates by zone', () => {
   });
 });
 
-/** A line, its meaning, and the zones that write it. */
+/** Lines, their expected date, and the zones that use them. */
 const SHAPES: readonly (readonly [lines: string, expected: string, zones: string])[] = [
   [
     'Registry Expiry Date: 2027-04-03T10:00:00Z',
@@ -193,7 +193,7 @@ const SHAPES: readonly (readonly [lines: string, expected: string, zones: string
   ['Registered:\tTue Dec 12 2000', 'not published', 'be'],
 ];
 
-test.each(SHAPES)('%s: %s', (lines, expected, zones) => {
+test.each(SHAPES)('reads %s as %s in every zone that uses it', (lines, expected, zones) => {
   for (const zone of zones.split(' ')) expect(read(zone, lines), zone).toBe(expected);
 });
 
@@ -203,14 +203,14 @@ describe('answers', () => {
     ['of a longer name', 'Domain Name: mycafe.rest\nExpiry Date: 2027-04-03', 'name_mismatch'],
     ['without a name', 'Expiry Date: 2027-04-03', 'name_mismatch'],
     [
-      'in the shape of a record',
+      'that report a limit like a record',
       'Domain Name: cafe.rest\nRegistrar: LIMIT EXCEEDED\nExpiry Date: 2027-04-03',
       'limited',
     ],
-    ['that says limit exceeded', 'Your connection limit exceeded. Please slow down.', 'limited'],
-    ['that says quota exceeded', '% Quota exceeded', 'limited'],
-    ['that says too many', 'Error: too many requests from 192.0.2.1, try again later', 'limited'],
-    ['that says too many of cafe.rest', 'You exceeded the query rate for cafe.rest', 'limited'],
+    ['that say limit exceeded', 'Your connection limit exceeded. Please slow down.', 'limited'],
+    ['that say quota exceeded', '% Quota exceeded', 'limited'],
+    ['that say too many requests', 'Error: too many requests from 192.0.2.1, try again later', 'limited'],
+    ['that report the query rate for a name', 'You exceeded the query rate for cafe.rest', 'limited'],
     ['without a record', 'No match for "CAFE.REST".', 'not_found'],
     ['with a free name', 'Domain: cafe.rest\nStatus: free', 'not_found'],
     ['of a web server', '<html>hello</html>', 'not_whois'],
@@ -219,14 +219,14 @@ describe('answers', () => {
     expect(parseWhoisResponse(text, 'cafe.rest', NOW).kind).toBe(kind);
   });
 
-  test('with several records count only for the name itself', () => {
+  test('with several records are read only for the name itself', () => {
     const text = 'Domain: other.rest\nexpires: 2026-12-01\n\nDomain: cafe.rest\r\nexpires: 2027-04-03\n';
     expect(parseWhoisResponse(text, 'cafe.rest', NOW)).toMatchObject({
       expiry: { at: new Date('2027-04-03') },
     });
   });
 
-  test('with values on separate lines have dates and the registrar', () => {
+  test('with values on separate lines have dates and a registrar', () => {
     const text =
       '    Domain name:\n        cafe.co.uk\n\n    Registrar:\n        Café Names Ltd [Tag = CAFE]\n        URL: https://cafe.example\n\n    Registered on: 10-Dec-2005\n    Expiry date: 10-Dec-2027\n';
     expect(parseWhoisResponse(text, 'cafe.co.uk', NOW)).toEqual({
@@ -237,26 +237,26 @@ describe('answers', () => {
     });
   });
 
-  test('may use other letter cases', () => {
+  test('may have the name in Unicode', () => {
     const text = 'domain: кафе.рф\npaid-till: 2027-06-30';
     expect(parseWhoisResponse(text, 'xn--80akn5b.xn--p1ai', NOW).kind).toBe('record');
   });
 
   test.each([
-    ['indented', ' '.repeat(60)],
-    ['of empty lines', '\n'.repeat(60_000)],
-    ['of separators', '\u2028'.repeat(20_000)],
-    ['of words that come before it', 'error '.repeat(10_000)],
-  ])('%s before a limit are parsed fast', (_, text) => {
+    ['a long indentation', ' '.repeat(60)],
+    ['many empty lines', '\n'.repeat(60_000)],
+    ['many separators', '\u2028'.repeat(20_000)],
+    ['many words', 'error '.repeat(10_000)],
+  ])('with %s before a limit are parsed fast', (_, text) => {
     expect(parseWhoisResponse(`Domain: cafe.rest\n${text}limit of`, 'cafe.rest', NOW).kind).toBe('record');
   });
 
-  test('with a date full of blanks are parsed fast', () => {
+  test('with many spaces in a date are parsed fast', () => {
     const text = `Domain: cafe.rest\nexpires: 2027${' '.repeat(60_000)}x`;
     expect(parseWhoisResponse(text, 'cafe.rest', NOW)).toMatchObject({ expiry: { kind: 'unreadable' } });
   });
 
-  test('any text is parsed without an exception, and never to a day that isn’t in it', () => {
+  test('of any text are parsed without an exception, and only to a day that is in the text', () => {
     const pieces = [
       'Expiry Date',
       'expires',

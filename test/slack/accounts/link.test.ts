@@ -4,7 +4,7 @@ import { formatLinkRefusal } from '../../../src/slack/accounts/link.view.ts';
 
 const explanation = { text: 'E0001 Wrong password', stid: '20261122-1' };
 
-describe('an account that can’t be linked', () => {
+describe('the text of a link refusal', () => {
   it.each<[LinkRefusal, string]>([
     [
       { code: 'not_accepted', explanation },
@@ -38,7 +38,7 @@ describe('an account that can’t be linked', () => {
       { code: 'no_clear_answer', explanation },
       'The service gave no clear answer, so nothing was saved. Try again in a few minutes. It says: E0001 Wrong password (server transaction 20261122-1)',
     ],
-  ])('%j has a text for people', (refusal, words) => {
-    expect(formatLinkRefusal(refusal)).toBe(words);
+  ])('explains %j', (refusal, expected) => {
+    expect(formatLinkRefusal(refusal)).toBe(expected);
   });
 });

@@ -19,7 +19,7 @@ import { createTestDatabase, type TestDatabase } from '../../support/database.ts
 import { textOf } from '../../support/demo.ts';
 import { notifierDeps, notifyDue } from '../../support/notifier.ts';
 
-/* Admins are notified once, even after failures in between. */
+/* Admins are notified once, even if calls fail in between. */
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -49,8 +49,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Ada's notifications in this test. */
-const told = () => workspace.messages('D0ADA').slice(before).map(textOf);
+const listTextsToAda = () => workspace.messages('D0ADA').slice(before).map(textOf);
 
 const ACCOUNT: Account = {
   id: 'account-team',
@@ -66,7 +65,7 @@ const ACCOUNT: Account = {
   verifiedAt: undefined,
 };
 
-function lookAt(teamAccount = ACCOUNT) {
+function sendDue(teamAccount = ACCOUNT) {
   const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
   const planning = slackContextWith({
     directory: createDirectory(web, workspace.teamId),
@@ -84,9 +83,9 @@ function lookAt(teamAccount = ACCOUNT) {
   );
 }
 
-/** One of several bots, or a restarted one, can't read the group. */
-async function cannotRead(code: string): Promise<void> {
-  const kept = new Promise<void>((resolve, reject) => {
+/** As if a bot, one of several or a restarted one, couldn't read the group. */
+async function recordUnreadable(code: string): Promise<void> {
+  const recorded = new Promise<void>((resolve, reject) => {
     const markSubjectRefused: NotificationStore['markSubjectRefused'] = (...args) =>
       notifications.markSubjectRefused(...args).then(resolve, reject);
     recordUnreadableGroup(
@@ -95,38 +94,38 @@ async function cannotRead(code: string): Promise<void> {
       new SlackApiError('refused', 'usergroups.users.list', { code }),
     );
   });
-  await kept;
+  await recorded;
 }
 
-test('an unreadable group is reported once a day, by whichever bots can’t read it', async () => {
-  await Promise.all([cannotRead('missing_scope'), cannotRead('missing_scope')]);
-  await lookAt();
-  await cannotRead('missing_scope');
-  await lookAt();
-  expect(told()).toEqual([expect.stringContaining('Slack says `missing_scope`.')]);
+test('an unreadable group is reported once a day, however many bots can’t read it', async () => {
+  await Promise.all([recordUnreadable('missing_scope'), recordUnreadable('missing_scope')]);
+  await sendDue();
+  await recordUnreadable('missing_scope');
+  await sendDue();
+  expect(listTextsToAda()).toEqual([expect.stringContaining('Slack says `missing_scope`.')]);
   nowMs += DAY_MS;
-  await cannotRead('missing_scope');
-  await lookAt();
-  expect(told()).toHaveLength(2);
+  await recordUnreadable('missing_scope');
+  await sendDue();
+  expect(listTextsToAda()).toHaveLength(2);
 });
 
-test('the departure of the admin who linked the team’s account is reported when Slack accepts messages again, but not to that person', async () => {
+test('other admins learn that the linker of the team’s account left, once Slack responds', async () => {
   workspace.faults.set({ method: 'chat.postMessage', kind: 'http_500' });
   await notifications.addIfMissing(toDepartureSubject(ACCOUNT, 'U0BOB'), now());
-  await lookAt();
-  expect(told()).toEqual([]);
+  await sendDue();
+  expect(listTextsToAda()).toEqual([]);
   workspace.faults.clear();
   nowMs += DAY_MS;
   const toBob = workspace.messages('D0BOB').length;
-  await lookAt();
+  await sendDue();
   await notifications.addIfMissing(toDepartureSubject(ACCOUNT, 'U0BOB'), now());
-  await lookAt();
-  expect(told()).toEqual([expect.stringContaining('<@U0BOB> left the workspace')]);
+  await sendDue();
+  expect(listTextsToAda()).toEqual([expect.stringContaining('<@U0BOB> left the workspace')]);
   expect(workspace.messages('D0BOB')).toHaveLength(toBob);
 });
 
-test('nothing is reported about an account that another admin has linked meanwhile', async () => {
+test('a departure isn’t reported if another admin has linked the account since', async () => {
   await notifications.addIfMissing(toDepartureSubject(ACCOUNT, 'U0BOB'), now());
-  await lookAt({ ...ACCOUNT, linkedBy: 'U0CAROL' });
-  expect(told()).toEqual([]);
+  await sendDue({ ...ACCOUNT, linkedBy: 'U0CAROL' });
+  expect(listTextsToAda()).toEqual([]);
 });

@@ -12,31 +12,31 @@ import { newOrder } from '../../orders/sample.ts';
 import { orderEvent } from '../../support/log.ts';
 
 const order: Order = newOrder(['cafe.rest'], { state: 'APPROVED', emergencyApprovedBy: 'U0ADA' });
-const event = (said: object = {}) =>
-  orderEvent('emergency_approved', 'APPROVED', { actor: 'U0ADA', reason: 'The <shop> is down', ...said });
+const event = (fields: object = {}) =>
+  orderEvent('emergency_approved', 'APPROVED', { actor: 'U0ADA', reason: 'The <shop> is down', ...fields });
 const people = Array.from({ length: 23 }, (_, n) => `U0P${n + 1}`);
 
-test('twenty get a direct message, and the thread mentions the others and unreadable groups', () => {
+test('twenty approvers get a direct message, and the thread mentions others and unreadable groups', () => {
   const many = event({ approvers: people, unreadableGroups: ['S0LEGAL'] });
   expect(emergencyRecipients(many)).toEqual(people.slice(0, 20));
   const { text } = emergencyReply(order, many, { reached: ['U0P1'], delayed: ['U0P2'] });
   expect(text).toContain('<@U0P21>, <@U0P22>, <@U0P23>, <!subteam^S0LEGAL>: you could have approved it too.');
   expect(text).not.toContain('<@U0P20>');
   expect(text).toContain('I messaged <@U0P1>. <@U0P2> will get a message later.');
-  const { text: alone } = emergencyReply(order, event(), NOBODY_NOTIFIED);
-  expect(alone).not.toContain('could have');
-  expect(alone).toContain('I couldn’t reach any admin.');
+  const { text: withoutApprovers } = emergencyReply(order, event(), NOBODY_NOTIFIED);
+  expect(withoutApprovers).not.toContain('could have');
+  expect(withoutApprovers).toContain('I couldn’t reach any admin.');
 });
 
-test('the reason is quoted without mentions, and unknown facts are named', () => {
-  const said = emergencyReply(order, event({ isImpactUnknown: true }), NOBODY_NOTIFIED).text;
-  expect(said).toContain('“The &lt;shop&gt; is down”');
-  expect(said).toContain('The impact wasn’t known yet');
+test('the reason is quoted without mentions, and an unknown impact is mentioned', () => {
+  const reply = emergencyReply(order, event({ isImpactUnknown: true }), NOBODY_NOTIFIED).text;
+  expect(reply).toContain('“The &lt;shop&gt; is down”');
+  expect(reply).toContain('The impact wasn’t known yet');
   expect(emergencyDirectMessage(order, event()).text).toContain('“The &lt;shop&gt; is down”');
   expect(emergencyDirectMessage(order, event()).text).toContain('Another admin has to sign it off');
 });
 
-test('the review is closed by the admin who signs it off', () => {
+test('the reply names the admin who signed off', () => {
   const signed = orderEvent('signed_off', 'APPROVED', { actor: 'U0EVE' });
   expect(signedOffReply(newOrder(['cafe.rest']), signed).text).toContain(
     '<@U0EVE> signed off on the emergency approval',

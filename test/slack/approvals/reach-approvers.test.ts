@@ -23,7 +23,7 @@ import { orderOf } from '../../support/orders.ts';
 import { slackContextWith } from '../../support/slack-context.ts';
 import { statedBy } from '../orders/samples.ts';
 
-/* Direct messages about a pending order: their recipients and times. Bob lives in London, Carol in New York. */
+/* Who gets direct messages about a pending order, and when. Bob lives in London, Carol in New York. */
 
 let rig: Awaited<ReturnType<typeof startRig>>;
 let workspace: Workspace;
@@ -88,7 +88,7 @@ function notify(
   );
 }
 
-const waiting = (changes: Partial<Order> = {}) =>
+const savePending = (changes: Partial<Order> = {}) =>
   rig.keep(
     newOrder({
       channelId: 'D0ALICE',
@@ -105,23 +105,21 @@ const remind = (order: Order, now: Date) => rig.apply(order.id, { type: 'reminde
 const escalate = (order: Order, now: Date, to: readonly string[]) =>
   rig.apply(order.id, { type: 'escalated', to, toAdmins: to.length === 0 }, now);
 
-const about = (order: Order, channel: string): Message[] =>
+const messagesOf = (order: Order, channel: string): Message[] =>
   workspace.messages(channel).filter((message) => orderOf(message)?.id === order.id);
-const told = (order: Order, channel: string): string[] =>
-  about(order, channel)
+const reminders = (order: Order, channel: string): string[] =>
+  messagesOf(order, channel)
     .map(textOf)
     .filter((text) => /still waiting|has been waiting for approval since/.test(text));
 
-test('approvers with the card in a direct message are reminded there, at 7:00 of their own morning', async () => {
-  const order = await waiting();
+test('approvers who have the card in a direct message are reminded there, at 7:00 local time', async () => {
+  const order = await savePending();
   await notify(order, NIGHT_IN_LONDON);
-  expect([...about(order, 'D0BOB'), ...about(order, 'D0CAROL')], 'the first card does not wait').toHaveLength(
-    2,
-  );
+  expect([...messagesOf(order, 'D0BOB'), ...messagesOf(order, 'D0CAROL')], 'sent at once').toHaveLength(2);
   await remind(order, NIGHT_IN_LONDON);
   await notify(order, NIGHT_IN_LONDON);
-  expect(told(order, 'D0BOB'), 'at 2:00 in London').toEqual([]);
-  expect(told(order, 'D0CAROL'), 'at 21:00 in New York').toHaveLength(1);
+  expect(reminders(order, 'D0BOB'), 'at 2:00 in London').toEqual([]);
+  expect(reminders(order, 'D0CAROL'), 'at 21:00 in New York').toHaveLength(1);
   expect((await rig.due(order.id)).notifications).toEqual(MORNING_IN_LONDON);
 
   expect(await rig.notifications.claimDue(at('2026-11-24T06:59:59Z'), 1, 10)).not.toContainEqual({
@@ -129,15 +127,15 @@ test('approvers with the card in a direct message are reminded there, at 7:00 of
     id: order.id,
   });
   await notify(order, MORNING_IN_LONDON);
-  const [card, reminder, ...more] = about(order, 'D0BOB');
+  const [card, reminder, ...more] = messagesOf(order, 'D0BOB');
   expect(more).toEqual([]);
   expect(reminder?.thread_ts).toBe(card?.ts);
-  expect(told(order, 'D0CAROL'), 'told before').toHaveLength(1);
+  expect(reminders(order, 'D0CAROL'), 'already reminded').toHaveLength(1);
   expect((await rig.due(order.id)).notifications).toBeUndefined();
 });
 
-test('a person who has approved by the log is not reminded, whatever the rows say', async () => {
-  const order = await waiting();
+test('a person whose approval is in the log isn’t reminded, even if the rows differ', async () => {
+  const order = await savePending();
   await notify(order, NIGHT_IN_LONDON);
   const approved = { type: 'approved', ...ENOUGH, by: 'U0CAROL', validApprovers: ['U0CAROL'] } as const;
   const isApproved = false;
@@ -145,18 +143,18 @@ test('a person who has approved by the log is not reminded, whatever the rows sa
   await rig.database.run(Prisma.sql`UPDATE approvals SET user_id = 'U0BOB' WHERE order_id = ${order.id}`);
   await remind(order, MORNING_IN_LONDON);
   await notify(order, MORNING_IN_LONDON);
-  expect([told(order, 'D0BOB').length, told(order, 'D0CAROL').length]).toEqual([1, 0]);
+  expect([reminders(order, 'D0BOB').length, reminders(order, 'D0CAROL').length]).toEqual([1, 0]);
 });
 
-const OVER = { tag: null, period: '2026-11', currency: 'EUR', leftMinor: 0, orderMinor: 1_800 };
+const OVERRUN = { tag: null, period: '2026-11', currency: 'EUR', leftMinor: 0, orderMinor: 1_800 };
 
-test('an order over a budget is brought to the admins, except for its requester', async () => {
-  const look = { shares: [], exceeded: [OVER], reservation: { ...RESERVED, hasBudget: true } };
+test('an order over a budget is sent to the admins, except for its requester', async () => {
+  const comparison = { shares: [], exceeded: [OVERRUN], reservation: { ...RESERVED, hasBudget: true } };
   const changes = {
     adminsToNotify: async () => ['U0ADA', 'U0ALICE', 'U0DAVE'],
-    orders: { compareBudgets: async () => look },
+    orders: { compareBudgets: async () => comparison },
   };
-  const order = await waiting();
+  const order = await savePending();
   await rig.apply(
     order.id,
     {
@@ -164,27 +162,27 @@ test('an order over a budget is brought to the admins, except for its requester'
       ...ENOUGH,
       by: 'U0CAROL',
       validApprovers: ['U0CAROL'],
-      budget: { exceeded: [OVER], admins: [] },
+      budget: { exceeded: [OVERRUN], admins: [] },
     },
     NIGHT_IN_LONDON,
   );
   await notify(order, NIGHT_IN_LONDON, changes);
-  const [card, ...more] = about(order, 'D0ADA');
+  const [card, ...more] = messagesOf(order, 'D0ADA');
   expect(card && buttonsOf(card)).toContain('order_approve');
   expect(more).toEqual([]);
-  const thread = about(order, 'D0ALICE').map(textOf).join('\n');
+  const thread = messagesOf(order, 'D0ALICE').map(textOf).join('\n');
   expect(thread).toContain('<@U0ADA> or <@U0DAVE> also has to approve it.');
 
   const noon = at('2026-11-24T12:00:00Z');
   await remind(order, noon);
   await notify(order, noon, changes);
-  expect(told(order, 'D0ADA')).toHaveLength(1);
-  expect([...told(order, 'D0BOB'), ...told(order, 'D0CAROL')], 'theirs is not missing').toEqual([]);
-  expect(about(order, 'D0ALICE').map(textOf).join('\n')).toContain(
+  expect(reminders(order, 'D0ADA')).toHaveLength(1);
+  expect([...reminders(order, 'D0BOB'), ...reminders(order, 'D0CAROL')], 'no more are needed').toEqual([]);
+  expect(messagesOf(order, 'D0ALICE').map(textOf).join('\n')).toContain(
     'still waiting for approval. <@U0ADA>, <@U0DAVE>',
   );
 
-  const crowded = await waiting();
+  const crowded = await savePending();
   const many = Array.from({ length: 20 }, (_, n) => `U0NOBODY${n}`);
   await notify(crowded, noon, {
     ...changes,
@@ -193,57 +191,57 @@ test('an order over a budget is brought to the admins, except for its requester'
       directory: { listGroupMembers: async () => many, findMembership: async () => 'member' },
     },
   });
-  expect(about(crowded, 'D0ADA'), 'behind as many approvers as are written to').toHaveLength(1);
+  expect(messagesOf(crowded, 'D0ADA'), 'despite as many approvers as get a message').toHaveLength(1);
 
-  const fitting = await waiting();
-  await notify(fitting, NIGHT_IN_LONDON, {
+  const withinBudget = await savePending();
+  await notify(withinBudget, NIGHT_IN_LONDON, {
     ...changes,
-    orders: { compareBudgets: async () => ({ ...look, exceeded: [] }) },
+    orders: { compareBudgets: async () => ({ ...comparison, exceeded: [] }) },
   });
-  expect(about(fitting, 'D0ADA')).toEqual([]);
+  expect(messagesOf(withinBudget, 'D0ADA')).toEqual([]);
 });
 
-test('the rule’s people are called once, including members of groups, but not the requester', async () => {
-  const order = await waiting({ channelId: 'C0DOMAINS', isPrivate: false });
+test('an escalation messages the rule’s people and group members once, but not the requester', async () => {
+  const order = await savePending({ channelId: 'C0DOMAINS', isPrivate: false });
   const noon = at('2026-11-24T15:00:00Z');
   await escalate(order, noon, ['U0ADA', 'U0ALICE', 'S0APPROVERS']);
   await notify(order, noon);
   await notify(order, noon);
-  expect(told(order, 'D0ADA')).toHaveLength(1);
-  expect(told(order, 'D0ADA')[0]).toMatch(
+  expect(reminders(order, 'D0ADA')).toHaveLength(1);
+  expect(reminders(order, 'D0ADA')[0]).toMatch(
     /has been waiting for approval since .*\. Requested by <@U0ALICE>\. <@U0BOB> or a member of <!subteam\^S0APPROVERS> can approve it\. See it with `\/domain order/,
   );
-  expect(told(order, 'D0CAROL')).toHaveLength(1);
-  expect([...told(order, 'D0ALICE'), ...told(order, 'D0BOB')]).toEqual([]);
-  expect(told(order, 'C0DOMAINS')).toHaveLength(1);
-  expect(about(order, 'C0DOMAINS').map(textOf).join('\n')).toContain(
+  expect(reminders(order, 'D0CAROL')).toHaveLength(1);
+  expect([...reminders(order, 'D0ALICE'), ...reminders(order, 'D0BOB')]).toEqual([]);
+  expect(reminders(order, 'C0DOMAINS')).toHaveLength(1);
+  expect(messagesOf(order, 'C0DOMAINS').map(textOf).join('\n')).toContain(
     'still waiting for approval. Escalated to <@U0ADA>, <@U0ALICE>, <!subteam^S0APPROVERS>. I messaged <@U0ADA> and <@U0CAROL>.',
   );
 });
 
-test('admins are called if the rule names nobody', async () => {
-  const order = await waiting({ channelId: 'C0DOMAINS', isPrivate: false });
+test('an escalation goes to the admins if the rule names no one', async () => {
+  const order = await savePending({ channelId: 'C0DOMAINS', isPrivate: false });
   const noon = at('2026-11-24T15:00:00Z');
   await escalate(order, noon, []);
   await notify(order, noon);
-  expect(told(order, 'D0ADA')).toHaveLength(1);
-  expect(about(order, 'C0DOMAINS').map(textOf).join('\n')).toContain('I messaged <@U0ADA>.');
+  expect(reminders(order, 'D0ADA')).toHaveLength(1);
+  expect(messagesOf(order, 'C0DOMAINS').map(textOf).join('\n')).toContain('I messaged <@U0ADA>.');
 });
 
-test('the message names nobody if Slack returns no admin, or accepts no message to one', async () => {
+test('the thread names no one if Slack returns no admin, or accepts no message to one', async () => {
   const noon = at('2026-11-24T15:00:00Z');
   for (const adminsToNotify of [async () => [], async () => ['U0GONE']]) {
-    const order = await waiting({ channelId: 'C0DOMAINS', isPrivate: false });
+    const order = await savePending({ channelId: 'C0DOMAINS', isPrivate: false });
     await escalate(order, noon, []);
     await notify(order, noon, { adminsToNotify });
-    const thread = about(order, 'C0DOMAINS').map(textOf).join('\n');
+    const thread = messagesOf(order, 'C0DOMAINS').map(textOf).join('\n');
     expect(thread).toContain('I couldn’t reach any admin.');
     expect(thread).not.toContain('I messaged');
   }
 });
 
-test('neither an unreachable person nor a Slack outage loses anyone’s call', async () => {
-  const order = await waiting({ channelId: 'C0DOMAINS', isPrivate: false });
+test('an escalation reaches everyone else despite an unreachable person and a Slack outage', async () => {
+  const order = await savePending({ channelId: 'C0DOMAINS', isPrivate: false });
   const noon = at('2026-11-24T15:00:00Z');
   await escalate(order, noon, ['U0BOB', 'U0CAROL', 'U0ADA']);
   workspace.faults.set({
@@ -255,8 +253,8 @@ test('neither an unreachable person nor a Slack outage loses anyone’s call', a
   workspace.faults.set({ method: 'chat.postMessage', channel: 'D0CAROL', kind: 'http_500' });
   await notify(order, noon);
   workspace.faults.clear();
-  expect(told(order, 'D0ADA')).toHaveLength(1);
+  expect(reminders(order, 'D0ADA')).toHaveLength(1);
   await notify(order, at('2026-11-24T15:01:00Z'));
-  expect(told(order, 'D0CAROL')).toHaveLength(1);
-  expect(told(order, 'D0ADA')).toHaveLength(1);
+  expect(reminders(order, 'D0CAROL')).toHaveLength(1);
+  expect(reminders(order, 'D0ADA')).toHaveLength(1);
 });

@@ -18,7 +18,7 @@ import { newTeamSettings } from '../../support/settings.ts';
 import { slackContextWith } from '../../support/slack-context.ts';
 import { statedBy } from '../orders/samples.ts';
 
-/* How often Slack is updated about an order that changes all the time. */
+/* How often messages about an order that changes constantly are updated. */
 
 let rig: Awaited<ReturnType<typeof startRig>>;
 let workspace: Workspace;
@@ -60,7 +60,7 @@ const notifyOrder = (id: string) =>
     { kind: 'order', id },
   );
 
-const later = (ms: number) => {
+const advance = (ms: number) => {
   now = new Date(now.getTime() + ms);
 };
 const send = async ({ id }: Order, n: number) => {
@@ -68,8 +68,8 @@ const send = async ({ id }: Order, n: number) => {
   const result = { summary: { code: 'done' } } as const;
   return rig.apply(id, { type: 'answered', n, outcome: 'SUCCEEDED', result }, now);
 };
-const updates = () => workspace.calls.filter(({ method }) => method === 'chat.update').length;
-const progressOf = (order: Order) => {
+const countUpdates = () => workspace.calls.filter(({ method }) => method === 'chat.update').length;
+const readProgress = (order: Order) => {
   const [card] = workspace.messages(DOMAINS).filter((message) => textOf(message).includes(order.id));
   const found = workspace
     .messages(DOMAINS)
@@ -78,7 +78,7 @@ const progressOf = (order: Order) => {
   return found[0]?.text;
 };
 
-async function underWay(label: string): Promise<Order> {
+async function startBulkOrder(label: string): Promise<Order> {
   const names = [1, 2, 3, 4].map((n) => `${label}-${n}.rest`);
   const { items, ...kept } = newOrder(
     { state: 'APPROVED', expiresAt: undefined, remindAt: undefined, bulk: newBulk(20) },
@@ -90,26 +90,26 @@ async function underWay(label: string): Promise<Order> {
   return send(order, 1);
 }
 
-test('its messages are updated at most every 3 seconds, and its last state is shown', async () => {
-  const order = await underWay('often');
+test('the messages of a bulk order are updated at most every 3 seconds, up to its last state', async () => {
+  const order = await startBulkOrder('often');
   const total = order.items.length;
   await notifyOrder(order.id);
-  expect(progressOf(order)).toContain(`1 done · ${total - 1} waiting`);
+  expect(readProgress(order)).toContain(`1 done · ${total - 1} waiting`);
 
-  const before = updates();
+  const before = countUpdates();
   await send(order, 2);
-  later(1_000);
+  advance(1_000);
   await notifyOrder(order.id);
-  expect(updates(), 'a second later').toBe(before);
-  later(2_000);
+  expect(countUpdates(), 'a second later').toBe(before);
+  advance(2_000);
   await notifyOrder(order.id);
-  expect(updates(), 'the card and its progress').toBe(before + 2);
-  expect(progressOf(order)).toContain(`2 done · ${total - 2} waiting`);
+  expect(countUpdates(), 'the card and the progress').toBe(before + 2);
+  expect(readProgress(order)).toContain(`2 done · ${total - 2} waiting`);
 
   for (let n = 3; n <= total; n += 1) await send(order, n);
   await notifyOrder(order.id);
-  expect(progressOf(order), 'at once after an update').not.toContain('100%');
-  later(3_000);
+  expect(readProgress(order), 'right after an update').not.toContain('100%');
+  advance(3_000);
   await notifyOrder(order.id);
-  expect(progressOf(order)).toContain('100%');
+  expect(readProgress(order)).toContain('100%');
 });

@@ -8,15 +8,15 @@ import { newBulk } from '../../orders/sample.ts';
 import { orderEvent } from '../../support/log.ts';
 import { SAMPLE_INPUTS, SECRET_HASH, sampleOrder } from '../orders/samples.ts';
 
-const plan = (given: Partial<BulkPlan> = {}): BulkPlan => ({
+const plan = (changes: Partial<BulkPlan> = {}): BulkPlan => ({
   task: 'transfer',
   rows: [],
   skipped: [{ line: 2, name: 'nothing', issues: [] }],
   findings: [],
-  ...given,
+  ...changes,
 });
 
-test('a file without a valid row says what to do, with the right number of rows', () => {
+test('the plan for a file without valid rows counts them and says what to do', () => {
   const one = JSON.stringify(planMessage(plan(), undefined, []).blocks);
   expect(one).toContain('Transfer: the only row can’t be used.* Fix the file and try');
   expect(one).toContain('`/domain bulk transfer`');
@@ -28,7 +28,7 @@ test('a file without a valid row says what to do, with the right number of rows'
   );
 });
 
-test('prices of several periods are not shown as the price of one', () => {
+test('a price for several years is explained as a multiple of the 1-year price', () => {
   const quote = (times: number) => ({
     amount: { currency: 'EUR', minor: 1_800 * times },
     validFrom: '2026-11-01',
@@ -50,7 +50,7 @@ test('prices of several periods are not shown as the price of one', () => {
   );
 });
 
-test('rows with the same failure are grouped, although each response names its own name', () => {
+test('rows with the same failure are grouped, although each response contains its own name', () => {
   const names = ['a.rest', 'b.rest', 'c.rest', 'd.rest', 'e.rest', 'f.rest', 'g.rest'];
   const order = sampleOrder('FAILED', { bulk: newBulk(10) }, names);
   const items = order.items.map((item) => ({
@@ -62,9 +62,9 @@ test('rows with the same failure are grouped, although each response names its o
     },
   }));
   const finished = orderEvent('finished', 'FAILED');
-  const said = JSON.stringify(orderReply({ ...order, items }, finished, [])?.blocks);
-  expect(said, 'the most frequent reason').toContain('*a.rest, b.rest, c.rest and 3 more*: failed · `1001`');
-  expect(said).not.toContain('b.rest is not');
+  const reply = JSON.stringify(orderReply({ ...order, items }, finished, [])?.blocks);
+  expect(reply, 'the most frequent reason').toContain('*a.rest, b.rest, c.rest and 3 more*: failed · `1001`');
+  expect(reply).not.toContain('b.rest is not');
   expect(outcomeGroupLines({ ...order, items }, 5)).toEqual([
     ':x: *a.rest, b.rest, c.rest, d.rest, e.rest and 1 more*: failed · `1001` “a.rest is not in this account”',
     ':x: *g.rest*: failed · `1001` “no credit”',
@@ -74,7 +74,7 @@ test('rows with the same failure are grouped, although each response names its o
 test.each([
   ['renew', 'done'],
   ['transfer', 'accepted'],
-] as const)('a row of %s that the service accepted is called %s', (task, words) => {
+] as const)('a successful row of %s counts as %s', (task, words) => {
   const order = sampleOrder('SUCCEEDED', { task, input: SAMPLE_INPUTS[task], secretHash: SECRET_HASH });
   expect(tallyText(order)).toBe(`1 ${words}`);
 });

@@ -10,14 +10,13 @@ import { rulesMessage } from '../../../src/slack/names/rules.view.ts';
 import { computeLifecycle, isDeletionAssumed } from '../../../src/zones/lifecycle.ts';
 import { findZoneProfile } from '../../../src/zones/rules.ts';
 
-/* A name is only called deleted if its deletion is known, everywhere. */
+/* Every view calls a name deleted only if its deletion is known. */
 
 const NOW = new Date('2027-06-14T09:00:00Z');
 const TODAY = '2027-06-14';
 const DAY_MS = 86_400_000;
 
-/** A watched name that expired some days ago. */
-function expired(daysAgo: number, deletedDaysAgo?: number, name = 'cafe.rest'): ListedName {
+function newExpired(daysAgo: number, deletedDaysAgo?: number, name = 'cafe.rest'): ListedName {
   const at = new Date(NOW.getTime() - daysAgo * DAY_MS);
   const deletedAt =
     deletedDaysAgo === undefined ? undefined : new Date(NOW.getTime() - deletedDaysAgo * DAY_MS);
@@ -32,10 +31,9 @@ function expired(daysAgo: number, deletedDaysAgo?: number, name = 'cafe.rest'): 
   };
 }
 
-/** The texts about a name, by their place. */
-function shown(listed: ListedName): Readonly<Record<'name' | 'expiring' | 'rules', string>> {
+function renderViews(listed: ListedName): Readonly<Record<'name' | 'expiring' | 'rules', string>> {
   const { name, expiry, deletedAt } = listed.domain;
-  if (expiry === undefined || listed.day === undefined) throw new Error('it has a date');
+  if (expiry === undefined || listed.day === undefined) throw new Error('the name has no date');
   const dates = { expiresAt: expiry.at, source: expiry.source, expiryDay: listed.day, deletedAt };
   const screen = {
     ...{
@@ -72,9 +70,9 @@ function shown(listed: ListedName): Readonly<Record<'name' | 'expiring' | 'rules
 const DELETED =
   /It was deleted|It’s being deleted|deleted, can’t be recovered|It was released|\brestore\b(?! \(|.*possible)/;
 
-describe('without a known deletion', () => {
-  test.each([46, 76, 100])('%s days after the expiry', (daysAgo) => {
-    const { name, expiring, rules } = shown(expired(daysAgo));
+describe('a name without a known deletion', () => {
+  test.each([46, 76, 100])('is called possibly deleted %s days after its expiry', (daysAgo) => {
+    const { name, expiring, rules } = renderViews(newExpired(daysAgo));
     for (const text of [name, rules]) {
       expect(text).toMatch(/Its grace period is over, and it may have been deleted.*renewed automatically/);
       expect(text).not.toMatch(
@@ -86,18 +84,18 @@ describe('without a known deletion', () => {
   });
 });
 
-describe('with a known deletion', () => {
+describe('a name with a known deletion', () => {
   test.each([
     [46, 1, /It was deleted\.\* Only a paid restore/, 'restore by'],
     [80, 33, /It’s being deleted\.\* It can’t be recovered/, 'can’t be recovered'],
-  ])('%s days after the expiry, %s after it', (daysAgo, deletedDaysAgo, said, toDo) => {
-    const { name, expiring, rules } = shown(expired(daysAgo, deletedDaysAgo));
+  ])('is called deleted %s days after expiry, %s after deletion', (daysAgo, deletedDaysAgo, said, toDo) => {
+    const { name, expiring, rules } = renderViews(newExpired(daysAgo, deletedDaysAgo));
     for (const text of [name, rules]) expect(text).toMatch(said);
     expect(expiring).toContain(toDo);
   });
 
-  test('in a zone without documented periods nobody is asked to renew', () => {
-    const { name, expiring, rules } = shown(expired(10, 2, 'cafe.example'));
+  test('can be restored, but not renewed, in a zone without documented periods', () => {
+    const { name, expiring, rules } = renderViews(newExpired(10, 2, 'cafe.example'));
     for (const text of [name, rules])
       expect(text).toMatch(/Only a paid restore.*zone doesn’t document the deadline/);
     expect(expiring).toContain('restore now');

@@ -7,8 +7,8 @@ import { Rig } from '../../expiry/rig.ts';
 import { textOf } from '../../support/demo.ts';
 
 /*
- * Digests in a workspace: messages to people who have left, and notices to admins about places where reminders can't be
- * posted, with Slack's reason and its fix.
+ * Digests in a workspace: messages to people who have left, and notices to admins about channels that refuse
+ * reminders, with Slack's reason and its fix.
  */
 
 let workspace: Workspace;
@@ -23,7 +23,7 @@ afterAll(async () => {
 });
 
 /** Advances to a morning on which a name has seven days left. @returns a bot that posts in the workspace */
-async function morning(name: string, owner?: string) {
+async function startMorning(name: string, owner?: string) {
   const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
   const directory = createDirectory(web, workspace.teamId);
   rig.settings = { ...rig.settings, reminderChannel: 'C0DOMAINS' };
@@ -33,13 +33,13 @@ async function morning(name: string, owner?: string) {
   return rig.replica({ web, directory, adminsToNotify: async () => ['U0ADA'] });
 }
 
-test('an owner who has left gets no message, so that the common channel does', async () => {
-  const told = () => [workspace.messages('D0CAROL').length, workspace.messages('C0DOMAINS').length];
-  expect(await rig.digest(await morning('first.rest', 'U0CAROL'))).toBe('posted');
-  expect(told()).toEqual([1, 0]);
+test('the digest of an owner who has left goes to the reminder channel', async () => {
+  const countMessages = () => [workspace.messages('D0CAROL').length, workspace.messages('C0DOMAINS').length];
+  expect(await rig.digest(await startMorning('first.rest', 'U0CAROL'))).toBe('posted');
+  expect(countMessages()).toEqual([1, 0]);
   await workspace.changePerson('U0CAROL', { deleted: true });
-  expect(await rig.digest(await morning('second.rest', 'U0CAROL'))).toBe('posted');
-  expect(told()).toEqual([1, 1]);
+  expect(await rig.digest(await startMorning('second.rest', 'U0CAROL'))).toBe('posted');
+  expect(countMessages()).toEqual([1, 1]);
 });
 
 test.each([
@@ -51,18 +51,18 @@ test.each([
     'Slack refused this (ekm_access_denied). If it keeps failing, tell your operator.',
     false,
   ],
-])('%s is reported to admins, with its fix', async (code, words, isInvited) => {
-  const bot = await morning(`${code.replaceAll('_', '-')}.rest`);
-  // An unknown refusal may end within a minute.
+])('admins are notified about %s and its fix', async (code, words, isInvited) => {
+  const bot = await startMorning(`${code.replaceAll('_', '-')}.rest`);
+  // An unknown refusal may be over within a minute.
   rig.now = new Date(rig.now.getTime() + 1_000);
   workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code, times: 1 });
   expect(await rig.digest(bot)).toBe('postponed');
   const [message] = workspace.messages('D0ADA').slice(-1);
   if (message === undefined) throw new Error('no admin was notified');
-  const said = textOf(message);
-  expect(said).toContain(words);
-  expect(said).toContain('/domain settings');
-  expect(said.includes('/invite')).toBe(isInvited);
+  const text = textOf(message);
+  expect(text).toContain(words);
+  expect(text).toContain('/domain settings');
+  expect(text.includes('/invite')).toBe(isInvited);
   rig.now = new Date(rig.now.getTime() + 2_000);
   expect(await rig.digest(bot)).toBe('posted');
 });

@@ -29,7 +29,7 @@ function inDays(days: number): Date {
   return new Date(NOW.getTime() + days * DAY_MS);
 }
 
-function named(name: string, days: number, more: Partial<WatchedDomain> = {}): WatchedDomain {
+function watch(name: string, days: number, more: Partial<WatchedDomain> = {}): WatchedDomain {
   return {
     ...createWatchedDomain(name, 'U0ALICE', NOW),
     expiry: { at: inDays(days), source: 'rdap' },
@@ -59,11 +59,11 @@ function buttonsOf({ blocks }: Pick<Message, 'blocks'>): string[] {
   return buttonIds({ blocks: blocksOf(blocks) });
 }
 
-function shown(message: Message): string {
+function read(message: Message): string {
   return textOf({ text: message.text, blocks: JSON.parse(JSON.stringify(message.blocks)) });
 }
 
-test('the cost of waiting is next to the name, unless it is unknown', async () => {
+test('the deadlines of a name have their costs, if known', async () => {
   const price = (task: 'renew' | 'restore', minor: number) => ({
     id: task,
     zone: 'rest',
@@ -73,7 +73,7 @@ test('the cost of waiting is next to the name, unless it is unknown', async () =
     validFrom: '2026-11-01',
     source: 'Contract 7',
   });
-  const costs = (list: ReturnType<typeof price>[]) =>
+  const loadCosts = (list: ReturnType<typeof price>[]) =>
     loadWaitingCostCalculator(
       slackContextWith({
         savedSettings: async () => newTeamSettings({ reminderTimezone: 'America/New_York' }),
@@ -82,38 +82,38 @@ test('the cost of waiting is next to the name, unless it is unknown', async () =
       }),
     );
   // A person entered the day, so it isn't the evening before in any time zone.
-  const given = named('cafe.rest', 7, { expiry: { at: new Date('2027-06-21T00:00:00Z'), source: 'person' } });
-  const renewal = await costs([price('renew', 1_800)]);
-  const both = await costs([price('renew', 1_800), price('restore', 8_000)]);
-  expect(shown(digestHead(head([given]), renewal))).toContain(
+  const dated = watch('cafe.rest', 7, { expiry: { at: new Date('2027-06-21T00:00:00Z'), source: 'person' } });
+  const renewal = await loadCosts([price('renew', 1_800)]);
+  const both = await loadCosts([price('renew', 1_800), price('restore', 8_000)]);
+  expect(read(digestHead(head([dated]), renewal))).toContain(
     '*cafe.rest* · 7 days · renew by 20 Jun, about €18.00\n' +
       'then late renewal (not guaranteed) until 4 Aug, then restore (no price) until 3 Sept',
   );
-  const message = digestHead(head([given]), both);
-  expect(shown(message)).toContain('then restore for about €98.00 until 3 Sept');
+  const message = digestHead(head([dated]), both);
+  expect(read(message)).toContain('then restore for about €98.00 until 3 Sept');
   expect(message.text, 'for a lock screen').toBe('cafe.rest expires in 7 days, about €18.00');
-  const grace = head([named('cafe.rest', -1)]);
-  expect(shown(digestHead(grace, both))).toContain(
+  const grace = head([watch('cafe.rest', -1)]);
+  expect(read(digestHead(grace, both))).toContain(
     '*cafe.rest* · expired yesterday · late renewal (not guaranteed) by 27 Jul, about €18.00\n' +
       'then restore for about €98.00 until 26 Aug',
   );
-  const deleted = head([named('cafe.rest', 100, { deletedAt: inDays(-2) })]);
-  expect(shown(digestHead(deleted, both))).toContain(
+  const deleted = head([watch('cafe.rest', 100, { deletedAt: inDays(-2) })]);
+  expect(read(digestHead(deleted, both))).toContain(
     '*cafe.rest* · deleted · restore by 11 Jul, about €98.00',
   );
-  expect(shown(digestHead(grace, await costs([])))).not.toMatch(/price|about/);
-  expect(shown(digestHead(head([named('cafe.shop', 3)]), renewal))).toContain(
+  expect(read(digestHead(grace, await loadCosts([])))).not.toMatch(/price|about/);
+  expect(read(digestHead(head([watch('cafe.shop', 3)]), renewal))).toContain(
     '*cafe.shop* · 3 days · renew by 16 Jun, no price',
   );
-  const later = digestHead(head([named('cafe.rest', 14), named('next-year.rest', 14)]), both);
-  expect(shown(later), 'while it is not near').toMatch(/14 days · renew by 27 Jun, about €18\.00$/m);
-  expect(shown(later)).not.toContain('then');
+  const later = digestHead(head([watch('cafe.rest', 14), watch('next-year.rest', 14)]), both);
+  expect(read(later), 'if it isn’t near').toMatch(/14 days · renew by 27 Jun, about €18\.00$/m);
+  expect(read(later)).not.toContain('then');
 });
 
 describe('a digest of twelve names', () => {
   const twelve = (days: number, more: Partial<WatchedDomain> = {}) =>
-    head(Array.from({ length: 12 }, (_, n) => named(`restaurant${n}.rest`, days, more)));
-  const costs: CalculateWaitingCost = (watched) =>
+    head(Array.from({ length: 12 }, (_, n) => watch(`restaurant${n}.rest`, days, more)));
+  const calculateCosts: CalculateWaitingCost = (watched) =>
     listWaitingSteps(
       ['renew', 'restore'].map((task) => ({
         zone: 'rest',
@@ -128,13 +128,13 @@ describe('a digest of twelve names', () => {
       { now: NOW, timeZone: 'UTC' },
     );
 
-  test.each([7, 14, 30, 60])('is short %s days ahead', (days) => {
+  test.each([7, 14, 30, 60])('is short on a phone %s days ahead', (days) => {
     const head = { ...twelve(days), ownerless: { withoutOwner: 5, ownerLeft: 2 } };
-    expect(phoneLines(blocksOf(digestHead(head, costs).blocks))).toBeLessThanOrEqual(34);
+    expect(phoneLines(blocksOf(digestHead(head, calculateCosts).blocks))).toBeLessThanOrEqual(34);
   });
 
-  test('has each name once, with its menu, and all of them one click away', () => {
-    const message = digestHead(twelve(14), costs);
+  test('lists each name once and has buttons for all of them', () => {
+    const message = digestHead(twelve(14), calculateCosts);
     const [title, ...rest] = message.blocks;
     expect(title).toMatchObject({
       text: { text: expect.stringMatching(/^12 names .* urgent: restaurant0/) },
@@ -145,38 +145,38 @@ describe('a digest of twelve names', () => {
   });
 });
 
-test('a name that is too long for the value of a menu has buttons', () => {
+test('a name that is too long for a menu’s value has buttons instead', () => {
   const long = `${'x'.repeat(60)}.${'y'.repeat(60)}.example`;
   const longest = (extra: number) => `${'z'.repeat(extra)}.${long}`;
-  const pressable = (name: string) =>
-    blocksOf(digestHead(head([named(name, 7)])).blocks).map(({ type }) => type);
+  const listBlockTypes = (name: string) =>
+    blocksOf(digestHead(head([watch(name, 7)])).blocks).map(({ type }) => type);
   expect(`reminder_snooze:${longest(4)}`).toHaveLength(150);
-  expect(pressable(longest(4))).toEqual(['header', 'section']);
-  expect(pressable(longest(5))).toEqual(['header', 'section', 'actions']);
-  expect(buttonsOf(digestHead(head([named(longest(5), 7)])))).toEqual([
+  expect(listBlockTypes(longest(4))).toEqual(['header', 'section']);
+  expect(listBlockTypes(longest(5))).toEqual(['header', 'section', 'actions']);
+  expect(buttonsOf(digestHead(head([watch(longest(5), 7)])))).toEqual([
     'reminder_renew',
     'reminder_snooze',
     'reminder_lapse',
   ]);
 });
 
-test('names without a date are counted, because they have no reminders', () => {
-  const said = (undated: number) => shown(digestHead(head([named('cafe.rest', 7)], { undated })));
-  expect(said(1)).toContain(
+test('names without an expiry date are counted, because they get no reminders', () => {
+  const renderUndated = (undated: number) => read(digestHead(head([watch('cafe.rest', 7)], { undated })));
+  expect(renderUndated(1)).toContain(
     '1 watched name has no expiry date and gets no reminders. To list it, use `/domain names undated`.',
   );
-  expect(said(2)).toContain('2 watched names have no expiry date and get no reminders.');
-  expect(said(0)).not.toContain('no date');
+  expect(renderUndated(2)).toContain('2 watched names have no expiry date and get no reminders.');
+  expect(renderUndated(0)).not.toContain('no expiry date');
 });
 
-test('a name that the registry doesn’t show stands out', () => {
-  const unseen = named('unseen.rest', 7, { doubt: { code: 'not_registered' } });
-  expect(shown(digestHead(head([named('cafe.rest', 7), unseen])))).toMatch(
+test('a name without a record at the registry has a warning', () => {
+  const unseen = watch('unseen.rest', 7, { doubt: { code: 'not_registered' } });
+  expect(read(digestHead(head([watch('cafe.rest', 7), unseen])))).toMatch(
     /cafe\.rest\* · 7 days[\s\S]*\*unseen\.rest\* · 7 days.*\n:warning: .*no record/,
   );
 });
 
-describe('the life of a name in the digest', () => {
+describe('the entry of a name', () => {
   test.each([
     [7, {}, /expires in 7 days[\s\S]*renew by 20 Jun/, 'reminder_renew'],
     [0, {}, /expires today[\s\S]*renew now/, 'reminder_renew'],
@@ -187,12 +187,12 @@ describe('the life of a name in the digest', () => {
     [
       100,
       { deletedAt: inDays(-2), name: 'cafe.shop' },
-      /deleted · restore now, because the deadline isn’t documented/,
+      /deleted · restore deadline not documented, so restore it now/,
       'reminder_restore',
     ],
-  ] as const)('%s days before its expiry %o', (days, more, words, button) => {
-    const message = digestHead(head([named('cafe.rest', days, more)]));
-    expect(shown(message)).toMatch(words);
+  ] as const)('says what to do %s days before expiry, %o', (days, more, words, button) => {
+    const message = digestHead(head([watch('cafe.rest', days, more)]));
+    expect(read(message)).toMatch(words);
     expect(buttonsOf(message)[0]).toBe(button);
   });
 
@@ -201,33 +201,33 @@ describe('the life of a name in the digest', () => {
     [-81, {}, ['reminder_renew', 'reminder_snooze', 'reminder_lapse']],
     [-46, { deletedAt: inDays(-1) }, ['reminder_restore', 'reminder_snooze', 'reminder_lapse']],
     [-81, { deletedAt: inDays(-36) }, []],
-  ])('%s days after its expiry, %o: its buttons', (days, more, buttons) => {
-    expect(buttonsOf(digestHead(head([named('cafe.rest', days, more)])))).toEqual(buttons);
+  ])('has the buttons that fit %s days before expiry, %o', (days, more, buttons) => {
+    expect(buttonsOf(digestHead(head([watch('cafe.rest', days, more)])))).toEqual(buttons);
   });
 
-  test('names that are lost soonest come first, hopeless ones last', () => {
+  test('comes first if the name is lost soonest, and last if it can’t be recovered', () => {
     const message = digestHead(
       head([
-        named('deleted.rest', 113, { deletedAt: inDays(-2) }),
-        named('soon.rest', 7),
-        named('grace.rest', -1),
-        named('gone.rest', 100, { deletedAt: inDays(-31) }),
+        watch('deleted.rest', 113, { deletedAt: inDays(-2) }),
+        watch('soon.rest', 7),
+        watch('grace.rest', -1),
+        watch('gone.rest', 100, { deletedAt: inDays(-31) }),
       ]),
     );
     expect(message.text, 'the title names the first entry of the list').toContain('Most urgent: soon.rest');
-    const names = [...shown(message).matchAll(/^\*(\w+)\.rest\*/gm)].map(([, name]) => name);
+    const names = [...read(message).matchAll(/^\*(\w+)\.rest\*/gm)].map(([, name]) => name);
     expect(names).toEqual(['soon', 'deleted', 'grace', 'gone']);
   });
 
-  test('in an undocumented zone', () => {
-    expect(shown(digestHead(head([named('cafe.shop', -2)])))).toContain('doesn’t document a grace period');
+  test('says that its zone documents no grace period', () => {
+    expect(read(digestHead(head([watch('cafe.shop', -2)])))).toContain('doesn’t document a grace period');
   });
 
-  test('names what is uncertain: an estimate, a failing lookup, an unconfirmed lapse', () => {
-    const text = shown(
+  test('mentions an estimated date, a failing lookup and an unconfirmed lapse', () => {
+    const text = read(
       digestHead(
         head([
-          named('cafe.rest', 7, {
+          watch('cafe.rest', 7, {
             expiry: { at: inDays(7), source: 'order' },
             doubt: { code: 'undated', problem: { code: 'busy', detail: '429' } },
             lapse: { reason: 'old *campaign*', requestedBy: 'U0BOB', confirmed: undefined },
@@ -241,29 +241,29 @@ describe('the life of a name in the digest', () => {
     expect(text).not.toContain('*campaign*');
   });
 
-  test('names the requester of its registration only at the last threshold', () => {
+  test('mentions the person who registered the name only at the last threshold', () => {
     const more = { registeredBy: 'U0CAROL' };
-    expect(pinged(digestHead(head([named('cafe.rest', 1, more)])))).toEqual(['U0CAROL']);
-    expect(pinged(digestHead(head([named('cafe.rest', 3, more)])))).toEqual([]);
+    expect(pinged(digestHead(head([watch('cafe.rest', 1, more)])))).toEqual(['U0CAROL']);
+    expect(pinged(digestHead(head([watch('cafe.rest', 3, more)])))).toEqual([]);
   });
 });
 
-test('the thread says how many names follow, and when it is complete', () => {
-  const part = head([named('cafe.rest', 7)]);
-  expect(shown(digestReply({ ...part, remainingCount: 40, hasMore: false }))).toContain(
+test('the thread says how many names follow, and where the digest ends', () => {
+  const part = head([watch('cafe.rest', 7)]);
+  expect(read(digestReply({ ...part, remainingCount: 40, hasMore: false }))).toContain(
     '40 more names follow.',
   );
-  expect(shown(digestReply({ ...part, remainingCount: 40, hasMore: true }))).toContain(
+  expect(read(digestReply({ ...part, remainingCount: 40, hasMore: true }))).toContain(
     'More than 40 names follow.',
   );
-  expect(shown(digestReply({ ...part, remainingCount: 0, hasMore: false }))).toContain('End of this digest.');
+  expect(read(digestReply({ ...part, remainingCount: 0, hasMore: false }))).toContain('End of this digest.');
 });
 
-describe('within Slack’s limits', () => {
+describe('Slack’s limits', () => {
   const long = 'x'.repeat(63);
   const lapse = { reason: 'r'.repeat(1_000), requestedBy: 'U0BOB', confirmed: undefined };
   const domains = Array.from({ length: 20 }, (_, index) =>
-    named(`${index}${long.slice(3)}.${long}.${long}.${long.slice(10)}.example`, index, {
+    watch(`${index}${long.slice(3)}.${long}.${long}.${long.slice(10)}.example`, index, {
       lapse,
       doubt: { code: 'undated', problem: { code: 'unreachable', detail: 'p'.repeat(300) } },
     }),
@@ -274,14 +274,14 @@ describe('within Slack’s limits', () => {
     count: index * 1_000,
   }));
 
-  test('is a digest of the longest names with the longest reasons', () => {
+  test('allow a digest of the longest names with the longest reasons', () => {
     const disputed = domains.map((domain) => ({ ...domain, renewed: { until: NOW, at: NOW } }));
     expectMessage(digestHead(head(domains, { disputed, total: 1_000, hasMore: true })));
     expectMessage(digestReply({ ...head(domains), remainingCount: 300, hasMore: false }));
     expectMessage(monthsMessage(months));
   });
 
-  test('is a page of the list, and the report of an import', () => {
+  test('allow a page of the list and the report of an import', () => {
     const names = domains.map((domain) => ({
       domain,
       day: '2027-06-20',
@@ -324,21 +324,21 @@ test.each([
   [0, 'expires today'],
   [1, 'expires tomorrow'],
   [-2, 'expired 2 days ago'],
-])('the title says when the first of several names expires: in %i days', (days, when) => {
-  const { text } = digestHead(head([named('first.rest', days), named('later.rest', days + 1)]));
+])('the title says when the first of several names expires, here in %i days', (days, when) => {
+  const { text } = digestHead(head([watch('first.rest', days), watch('later.rest', days + 1)]));
   expect(text).toBe(`2 names need a decision. Most urgent: first.rest (${when})`);
 });
 
-test('names that renew without a click are the last line', () => {
-  const last = shown(digestHead(head([named('cafe.rest', 10)], { uncoveredNames: ['cafe.rest'] })))
+test('the last line has the names that no one is handling', () => {
+  const last = read(digestHead(head([watch('cafe.rest', 10)], { uncoveredNames: ['cafe.rest'] })))
     .trim()
     .split('\n')
     .at(-1);
   expect(last).toContain('No one is handling cafe.rest');
-  expect(shown(digestHead(head([named('cafe.rest', 10)])))).not.toContain('Nobody is responsible');
-  const uncovered = head([named('cafe.rest', 10)], { uncoveredNames: ['cafe.rest'] });
+  expect(read(digestHead(head([watch('cafe.rest', 10)])))).not.toContain('No one is handling');
+  const uncovered = head([watch('cafe.rest', 10)], { uncoveredNames: ['cafe.rest'] });
   const watching = { hasService: false, isAtOtherRegistrar: () => false };
-  expect(shown(digestHead(uncovered, undefined, watching)), 'without a service').toContain(
+  expect(read(digestHead(uncovered, undefined, watching)), 'without a service').toContain(
     'No one is handling cafe.rest: no owner.',
   );
 });
@@ -346,18 +346,18 @@ test('names that renew without a click are the last line', () => {
 describe('a name that a mandate renews', () => {
   const renewals = new Map([['mandated.rest', '2027-06-17']]);
 
-  test('needs no decision, and has the day of its renewal', () => {
-    const both = digestHead(head([named('mandated.rest', 7), named('cafe.rest', 10)], { renewals }));
+  test('needs no decision and shows the date of its renewal', () => {
+    const both = digestHead(head([watch('mandated.rest', 7), watch('cafe.rest', 10)], { renewals }));
     expect(both.text).toBe('1 name needs a decision: cafe.rest (expires in 10 days)');
-    expect(shown(both)).toMatch(
+    expect(read(both)).toMatch(
       /\*cafe\.rest\* · 10 days · renew by [\s\S]*\*mandated\.rest\* · 7 days · a mandate renews it on 17 Jun/,
     );
-    expect(shown(both)).not.toContain('at your own risk');
+    expect(read(both)).not.toContain('not guaranteed');
     expect(blocksOf(both.blocks).filter(({ block_id: id }) => String(id).startsWith('due_'))).toHaveLength(2);
-    const alone = digestHead(head([named('mandated.rest', 7)], { renewals }));
+    const alone = digestHead(head([watch('mandated.rest', 7)], { renewals }));
     expect(alone.text).toBe('mandated.rest expires in 7 days, a mandate renews it on 17 Jun');
     const all = new Map([...renewals, ['cafe.rest', '2027-06-20'] as const]);
-    const none = digestHead(head([named('mandated.rest', 7), named('cafe.rest', 10)], { renewals: all }));
+    const none = digestHead(head([watch('mandated.rest', 7), watch('cafe.rest', 10)], { renewals: all }));
     expect(none.text).toBe('Mandates renew 2 names. First: mandated.rest (expires in 7 days)');
   });
 
@@ -365,9 +365,9 @@ describe('a name that a mandate renews', () => {
     ['on its last reminder', 1],
     ['once it has expired', -1],
   ])('needs a decision %s', (_, days) => {
-    const message = digestHead(head([named('mandated.rest', days), named('cafe.rest', 10)], { renewals }));
+    const message = digestHead(head([watch('mandated.rest', days), watch('cafe.rest', 10)], { renewals }));
     expect(message.text).toMatch(/^2 names need a decision\. Most urgent: /);
-    if (days > 0) expect(shown(message)).toMatch(/a mandate renews it on 17 Jun[\s\S]*action needed/);
-    else expect(shown(message)).not.toContain('a mandate renews');
+    if (days > 0) expect(read(message)).toMatch(/a mandate renews it on 17 Jun[\s\S]*action needed/);
+    else expect(read(message)).not.toContain('a mandate renews');
   });
 });

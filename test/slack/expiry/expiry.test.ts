@@ -15,7 +15,7 @@ const PHASES = {
   none: 'released',
 } as const;
 
-function listed(action: Deadline['action'], more: Partial<ListedName['domain']> = {}): ListedName {
+function newListed(action: Deadline['action'], more: Partial<ListedName['domain']> = {}): ListedName {
   const domain = createWatchedDomain('cafe.rest', 'U0ALICE', EXPIRY);
   return {
     domain: { ...domain, expiry: { at: EXPIRY, source: 'rdap' }, ...more },
@@ -38,23 +38,23 @@ const unknown: ListedName = {
 };
 const deletedAt = new Date('2027-02-18T08:00:00Z');
 
-describe('the row Expiry of a card', () => {
+describe('the Expiry row of a card', () => {
   test.each([
     [
       'a deleted name',
-      listed('restore', { deletedAt }),
+      newListed('restore', { deletedAt }),
       '15 Jun 2027 (registry), deleted 18 Feb 2027\nCan be restored until 20 Mar 2027',
     ],
     [
-      'a name that counts as deleted',
-      listed('check'),
+      'a name that is assumed to be deleted',
+      newListed('check'),
       '15 Jun 2027 (registry)\n:warning: No known deletion. If it was deleted, it can be restored until 20 Mar 2027',
     ],
-    ['a name that is not deleted', listed('renew'), '15 Jun 2027 (registry)\n:warning: No known deletion'],
+    ['a name that is not deleted', newListed('renew'), '15 Jun 2027 (registry)\n:warning: No known deletion'],
     [
       'a deleted name of a zone without documented periods',
       {
-        ...listed('restore', { deletedAt }),
+        ...newListed('restore', { deletedAt }),
         deadline: {
           action: 'restore' as const,
           phase: 'deleted' as const,
@@ -65,12 +65,12 @@ describe('the row Expiry of a card', () => {
       '15 Jun 2027 (registry), deleted 18 Feb 2027',
     ],
     [
-      'a name whose time is over',
-      listed('none', { deletedAt }),
+      'a name that can no longer be restored',
+      newListed('none', { deletedAt }),
       '15 Jun 2027 (registry), deleted 18 Feb 2027\n:warning: It’s too late to restore it, according to these dates',
     ],
     ['a name without a date', unknown, 'Unknown'],
-  ])('of a restore of %s', (_what, name, said) => {
+  ])('describes a restore of %s', (_what, name, said) => {
     expect(formatExpiryChange({ task: 'restore', listedName: name })).toBe(said);
   });
 
@@ -81,19 +81,19 @@ describe('the row Expiry of a card', () => {
     [{ task: 'delete' }, 'left out'],
     [{ task: 'create', state: 'APPROVED' }, 'left out'],
     [{ task: 'create', account: { ...newOrder([]).account, context: 1 } }, 'left out'],
-  ] as const)('is %o %s', async (order, expected) => {
-    const change = await loadExpiryChange(async () => listed('renew'), newOrder(['cafe.rest'], order));
+  ] as const)('for %o is %s', async (order, expected) => {
+    const change = await loadExpiryChange(async () => newListed('renew'), newOrder(['cafe.rest'], order));
     expect(change === undefined ? 'left out' : 'looked up').toBe(expected);
     if (change !== undefined) expect(change.task).toBe(order.task);
   });
 
   const registered = '15 Jun 2027 (registry)\n:warning: It’s watched, so it’s probably registered already';
   test.each([
-    ['a name that is registered', listed('renew'), registered],
-    ['a deleted name that is not free yet', listed('restore', { deletedAt }), registered],
-    ['a name that is free, or soon', listed('none', { deletedAt }), undefined],
+    ['a name that is registered', newListed('renew'), registered],
+    ['a deleted name that is not free yet', newListed('restore', { deletedAt }), registered],
+    ['a name that is free now or soon', newListed('none', { deletedAt }), undefined],
     ['a name without a date', unknown, undefined],
-  ])('of the creation of %s', (_what, name, said) => {
+  ])('describes a registration of %s', (_what, name, said) => {
     expect(formatExpiryChange({ task: 'create', listedName: name })).toBe(said);
   });
 });

@@ -3,7 +3,7 @@ import type { LineIssue } from '../../../src/expiry/import.ts';
 import type { WatchRefusal } from '../../../src/expiry/watch-list.ts';
 import { formatLineIssue, formatWatchRefusal } from '../../../src/slack/expiry/watch-list.view.ts';
 
-describe('refused changes of the watch list', () => {
+describe('the text of a refused watch list change', () => {
   it.each<[WatchRefusal, string]>([
     [
       { code: 'not_watched', name: 'cafe.rest' },
@@ -20,7 +20,7 @@ describe('refused changes of the watch list', () => {
       '“cafe” has no TLD. Enter the full name, for example cafe.rest.',
     ],
     [{ code: 'not_a_date', text: 'soon' }, '“soon” isn’t a date. Write it as 2027-03-01.'],
-  ])('%j has a text for people', (refusal, words) => {
+  ])('explains %j', (refusal, words) => {
     expect(formatWatchRefusal(refusal)).toBe(words);
   });
 
@@ -44,7 +44,7 @@ describe('refused changes of the watch list', () => {
       { code: 'too_many_lines', limit: 50_000 },
       'I read only the first 50000 lines. Import the others as another list.',
     ],
-  ])('a line with %j has a text for people', (issue, words) => {
+  ])('explains a line with %j', (issue, words) => {
     expect(formatLineIssue(issue)).toBe(words);
   });
 });

@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { ACKNOWLEDGE_WITHIN_MS, createAcknowledgement } from '../../../src/slack/inbound/acknowledgement.ts';
 
-/* When Slack gets the acknowledgement of a delivery. */
+/* When a delivery from Slack is acknowledged. */
 
 const log = pino({ level: 'silent' });
 
@@ -20,7 +20,7 @@ test('an acknowledgement is sent once, however often it is requested', async () 
   expect(acknowledgement.isLate).toBe(false);
 });
 
-test('it is sent by itself at the deadline, and knows that it was late', async () => {
+test('an acknowledgement is sent automatically at the deadline and marked as late', async () => {
   const ack = vi.fn(async () => undefined);
   const acknowledgement = createAcknowledgement(ack, log);
   await vi.advanceTimersByTimeAsync(ACKNOWLEDGE_WITHIN_MS - 1);
@@ -32,7 +32,7 @@ test('it is sent by itself at the deadline, and knows that it was late', async (
   expect(acknowledgement.isLate).toBe(true);
 });
 
-test('one that Slack no longer accepts causes no failure', async () => {
+test('an acknowledgement that Slack no longer accepts is only logged', async () => {
   const warn = vi.spyOn(log, 'warn');
   createAcknowledgement(() => Promise.reject(new Error('the socket is closed')), log).send();
   await vi.advanceTimersByTimeAsync(0);

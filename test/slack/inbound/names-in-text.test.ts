@@ -10,10 +10,10 @@ test.each([
   ],
   ['mail anna@cafe.rest about bücher.rest', ['cafe.rest', 'xn--bcher-kva.rest']],
   ['report.pdf, v1.2.3, e.g. this. And 10.0.0.1 …', []],
-  // File names and sentences without a blank between them; invalid zones.
+  // File names, sentences without a space between them, and invalid zones.
   ['Hello.World it is done.Thanks, see setup.sh and archive.tar.gz', ['hello.world', 'setup.sh']],
   ['main.py, app.config.json, notes.md5, cafe.co.uk, i.e. node.js', ['main.py', 'cafe.co.uk']],
   ['nothing here', []],
-])('%s', (text, names) => {
+])('finds the names in “%s”', (text, names) => {
   expect(findNames(text)).toEqual(names);
 });

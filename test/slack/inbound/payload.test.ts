@@ -7,7 +7,7 @@ function viewWith(values: unknown, metadata = '{"channelId":"C1"}') {
 }
 
 describe('the values of a form', () => {
-  it('are read from texts, menus, several choices, and empty inputs', () => {
+  it('are read from text inputs, menus, multiple choices and empty inputs', () => {
     const view = viewWith({
       name: { name: { type: 'plain_text_input', value: 'cafe.rest' } },
       empty: { empty: { type: 'plain_text_input', value: null } },
@@ -30,13 +30,13 @@ describe('the values of a form', () => {
     });
   });
 
-  it('are refused if their shape is not Slack’s', () => {
+  it('are rejected if they don’t have Slack’s shape', () => {
     expect(() => viewWith({ name: 'cafe.rest' })).toThrow();
   });
 });
 
 describe('the origin of a form', () => {
-  it('is the bot’s own metadata', () => {
+  it('is read from the bot’s own metadata', () => {
     const origin = { channelId: 'C1', threadTs: '1.2', subject: 'abc' };
     expect(parseOrigin(viewWith({}, JSON.stringify(origin)))).toEqual(origin);
   });

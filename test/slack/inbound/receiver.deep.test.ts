@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => workspace.close());
 
-function captured(): { readonly log: Log; readonly lines: () => { readonly msg: string }[]; text(): string } {
+function capture(): { readonly log: Log; readonly lines: () => { readonly msg: string }[]; text(): string } {
   let text = '';
   const log = createLog('debug', {
     write: (line) => {
@@ -27,34 +27,34 @@ function captured(): { readonly log: Log; readonly lines: () => { readonly msg: 
   return { log, lines, text: () => text };
 }
 
-function socketMode(apiUrl: string, log: Log) {
+function openSocket(apiUrl: string, log: Log) {
   const receiver = createReceiver({ kind: 'socket', appToken: new Secret(workspace.appToken) }, apiUrl, log);
   onTestFinished(() => receiver.stop());
   return receiver;
 }
 
 describe('when Slack asks to wait before another connection', () => {
-  const opened = () => workspace.calls.filter(({ method }) => method === 'apps.connections.open');
+  const listOpens = () => workspace.calls.filter(({ method }) => method === 'apps.connections.open');
 
-  test('it reconnects after that time, and not before', { timeout: 30_000 }, async () => {
-    const { log, text } = captured();
-    const before = opened().length;
+  test('the receiver connects after that time, not before', { timeout: 30_000 }, async () => {
+    const { log, text } = capture();
+    const before = listOpens().length;
     workspace.faults.set({ method: 'apps.connections.open', kind: 'ratelimited', retryAfter: 3, times: 1 });
-    const receiver = socketMode(workspace.apiUrl, log);
-    const begun = performance.now();
+    const receiver = openSocket(workspace.apiUrl, log);
+    const startedAt = performance.now();
     await receiver.start();
-    expect(performance.now() - begun, 'ms until it was connected').toBeGreaterThan(2_900);
-    expect(opened().length - before, 'calls').toBe(2);
+    expect(performance.now() - startedAt, 'ms until it was connected').toBeGreaterThan(2_900);
+    expect(listOpens().length - before, 'calls').toBe(2);
     expect(receiver.isConnected()).toBe(true);
     expect(text()).toContain('"waitMs":3000');
   });
 
-  test('stopping doesn’t wait for it', async () => {
-    const { log, text } = captured();
+  test('stopping doesn’t wait that long', async () => {
+    const { log, text } = capture();
     workspace.faults.set({ method: 'apps.connections.open', kind: 'ratelimited', retryAfter: 600, times: 1 });
-    const receiver = socketMode(workspace.apiUrl, log);
+    const receiver = openSocket(workspace.apiUrl, log);
     const starting = receiver.start();
-    await until('it waits', () => text().includes('"waitMs":600000'));
+    await until('the receiver waits', () => text().includes('"waitMs":600000'));
     await receiver.stop();
     await starting;
     expect(receiver.isConnected()).toBe(false);
@@ -62,7 +62,7 @@ describe('when Slack asks to wait before another connection', () => {
 });
 
 test('a failed socket connection is logged with a meaningful message', async () => {
-  const { log, lines } = captured();
+  const { log, lines } = capture();
   const server = createServer((_request, response) => {
     response.setHeader('content-type', 'application/json');
     response.end(JSON.stringify({ ok: true, url: 'ws://127.0.0.1:1/link' }));
@@ -74,9 +74,9 @@ test('a failed socket connection is logged with a meaningful message', async () 
   });
   const address = server.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;
-  const receiver = socketMode(`http://127.0.0.1:${port}/api/`, log);
+  const receiver = openSocket(`http://127.0.0.1:${port}/api/`, log);
   const starting = receiver.start();
-  await until('it has tried twice', () => lines().length >= 2);
+  await until('two attempts are logged', () => lines().length >= 2);
   await receiver.stop();
   await starting;
   for (const line of lines()) {
@@ -87,7 +87,7 @@ test('a failed socket connection is logged with a meaningful message', async () 
   }
 });
 
-describe('the logs of Slack’s library', () => {
+describe('an error from Slack’s library', () => {
   test.each<[what: string, parts: readonly unknown[], line: object | undefined]>([
     ['a sentence', ['Not acknowledged in time'], { msg: 'Not acknowledged in time', from: 'slack' }],
     [
@@ -96,7 +96,7 @@ describe('the logs of Slack’s library', () => {
       { msg: 'Slack API error: invalid_auth', err: { message: 'refused', code: 'E1' } },
     ],
     [
-      'an error without a word',
+      'an error without a sentence',
       [new AggregateError([Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })])],
       {
         msg: 'error in Slack’s library',
@@ -107,10 +107,10 @@ describe('the logs of Slack’s library', () => {
     ['an empty line', ['  '], undefined],
     ['an object, which may be a payload', [{ text: 'a payload' }], undefined],
     ['a socket’s error, which has its own event', ['WebSocket error occurred: '], undefined],
-    ['the same once more', ['WebSocket error! Error'], undefined],
-    ['a call that is reported by who made it', ['Failed to retrieve a new WSS URL (error: x)'], undefined],
-  ])('%s', (_what, parts, line) => {
-    const { log, lines } = captured();
+    ['the other form of a socket’s error', ['WebSocket error! Error'], undefined],
+    ['a failed call, which its caller reports', ['Failed to retrieve a new WSS URL (error: x)'], undefined],
+  ])('is logged or dropped: %s', (_what, parts, line) => {
+    const { log, lines } = capture();
     createBoltLogger(log).error(...parts);
     expect(lines()).toEqual(line === undefined ? [] : [expect.objectContaining({ level: 50 })]);
     if (line !== undefined) expect(lines()[0]).toMatchObject(line);

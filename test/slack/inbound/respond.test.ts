@@ -9,7 +9,7 @@ import { createSlackWeb } from '../../../src/slack/outbound/web.ts';
 import { slackContextWith } from '../../support/context.ts';
 import { DOMAINS } from '../../support/demo.ts';
 
-/* Notifying one person, whatever Slack does meanwhile. */
+/* Notifying one person while Slack fails, limits or refuses calls. */
 
 const DIRECT = 'D0BOB';
 const NO_WAITS = [0, 0, 0];
@@ -27,7 +27,7 @@ beforeEach(() => {
 });
 afterAll(() => workspace.close());
 
-async function tellBob(text: string): Promise<void> {
+async function notifyBob(text: string): Promise<void> {
   const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
   const directory = createDirectory(web, workspace.teamId);
   const deps = slackContextWith({ web, directory, isSlackResponseUrl: () => true, log });
@@ -36,46 +36,46 @@ async function tellBob(text: string): Promise<void> {
   await respondWithRetries(deps, to, textMessage(text), {}, NO_WAITS);
 }
 
-const inChannel = (text: string) =>
+const listEphemerals = (text: string) =>
   workspace
     .as('U0BOB')
     .ephemerals()
     .filter((message) => message.text === text);
-const directly = (text: string) => workspace.messages(DIRECT).filter((message) => message.text === text);
+const listDirect = (text: string) => workspace.messages(DIRECT).filter((message) => message.text === text);
 
-test('a person whom Slack limits everywhere gets the message once that is over', async () => {
+test('a message that Slack rate-limits everywhere is delivered after the limit ends', async () => {
   workspace.faults.set({ method: 'chat.postEphemeral', kind: 'ratelimited', retryAfter: 0, times: 2 });
   workspace.faults.set({ method: 'chat.postMessage', kind: 'ratelimited', retryAfter: 0, times: 2 });
-  await tellBob('limited');
-  expect(inChannel('limited')).toHaveLength(1);
-  expect(directly('limited')).toHaveLength(0);
+  await notifyBob('limited');
+  expect(listEphemerals('limited')).toHaveLength(1);
+  expect(listDirect('limited')).toHaveLength(0);
   expect(logged.filter((line) => line.includes('will retry'))).toHaveLength(2);
 });
 
 test.each([{ kind: 'http_500' }, { kind: 'error', code: 'internal_error' }] as const)(
-  'while Slack fails ($kind) it is retried',
+  'a message is retried while Slack fails ($kind)',
   async (fault) => {
     workspace.faults.set({ method: '*', times: 2, ...fault });
-    await tellBob(`after ${fault.kind}`);
-    expect(inChannel(`after ${fault.kind}`)).toHaveLength(1);
+    await notifyBob(`after ${fault.kind}`);
+    expect(listEphemerals(`after ${fault.kind}`)).toHaveLength(1);
   },
 );
 
-test('if direct messages are turned off, the channel is tried again', async () => {
+test('the channel is retried if direct messages are turned off', async () => {
   workspace.faults.set({ method: 'chat.postEphemeral', kind: 'ratelimited', retryAfter: 0, times: 1 });
   workspace.faults.set({ method: 'conversations.open', kind: 'error', code: 'cannot_dm_bot' });
-  await tellBob('no direct messages');
-  expect(inChannel('no direct messages')).toHaveLength(1);
+  await notifyBob('no direct messages');
+  expect(listEphemerals('no direct messages')).toHaveLength(1);
 });
 
-test('a message that Slack refuses for good, or for too long, is logged', async () => {
+test('a message that Slack refuses permanently or for too long is logged', async () => {
   workspace.faults.set({ method: '*', kind: 'error', code: 'account_inactive' });
-  await tellBob('refused');
+  await notifyBob('refused');
   expect(logged.filter((line) => line.includes('couldn’t be notified'))).toHaveLength(1);
   expect(logged.filter((line) => line.includes('will retry'))).toHaveLength(0);
   workspace.faults.clear();
   workspace.faults.set({ method: '*', kind: 'http_500' });
-  await tellBob('lost');
+  await notifyBob('lost');
   expect(logged.filter((line) => line.includes('will retry'))).toHaveLength(NO_WAITS.length);
   expect(logged.filter((line) => line.includes('couldn’t be notified'))).toHaveLength(2);
 });

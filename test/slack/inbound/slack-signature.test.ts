@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { Secret } from '../../../src/service/secret.ts';
 import { isSignedBySlack } from '../../../src/slack/inbound/slack-signature.ts';
 
-/** The example of Slack's own page on verifying requests. */
+/** The example from Slack's page on verifying requests. */
 const EXAMPLE = {
   secret: new Secret('8f742231b10e8888abcd99yyyzzz85a5'),
   timestamp: '1531420618',
@@ -14,15 +14,15 @@ const EXAMPLE = {
 };
 const AT = Number(EXAMPLE.timestamp) * 1_000;
 
-interface Given {
+interface Changes {
   readonly timestamp?: string | undefined;
   readonly signature?: string | undefined;
   readonly body?: Buffer;
   readonly now?: number;
 }
 
-function check(given: Given): boolean {
-  const { timestamp, signature, body, now } = { ...EXAMPLE, now: AT, ...given };
+function verify(changes: Changes): boolean {
+  const { timestamp, signature, body, now } = { ...EXAMPLE, now: AT, ...changes };
   const headers = { 'x-slack-request-timestamp': timestamp, 'x-slack-signature': signature };
   return isSignedBySlack(EXAMPLE.secret, headers, body, now);
 }
@@ -30,8 +30,8 @@ function check(given: Given): boolean {
 const sign = (timestamp: string, body: Buffer) =>
   `v0=${createHmac('sha256', EXAMPLE.secret.reveal()).update(`v0:${timestamp}:`).update(body).digest('hex')}`;
 
-test('the example of Slack’s documentation', () => {
-  expect(check({})).toBe(true);
+test('the example from Slack’s documentation is accepted', () => {
+  expect(verify({})).toBe(true);
 });
 
 test.each([
@@ -39,37 +39,38 @@ test.each([
   ['longer ago', -301, false],
   ['five minutes ahead', 300, true],
   ['further ahead', 301, false],
-])('signed %s, %i s from now: %s', (_when, offset, signed) => {
-  expect(check({ now: AT - offset * 1_000 })).toBe(signed);
+])('a request signed %s (%i s) is accepted: %s', (_when, offset, isExpected) => {
+  expect(verify({ now: AT - offset * 1_000 })).toBe(isExpected);
 });
 
-describe('refused', () => {
-  test.each<[what: string, given: Given]>([
+describe('a request is refused', () => {
+  test.each<[what: string, changes: Changes]>([
     ['no signature', { signature: undefined }],
     ['an empty signature', { signature: '' }],
     ['a cut signature', { signature: EXAMPLE.signature.slice(0, -1) }],
     ['a longer signature', { signature: `${EXAMPLE.signature}0` }],
-    ['a signature with other letters of as many bytes', { signature: `v0=${'é'.repeat(32)}` }],
+    ['a signature with other characters of the same byte length', { signature: `v0=${'é'.repeat(32)}` }],
     ['another signature', { signature: `v0=${'0'.repeat(64)}` }],
     ['another version', { signature: EXAMPLE.signature.replace('v0', 'v1') }],
     ['no timestamp', { timestamp: undefined }],
     ['another body', { body: Buffer.from('token=x') }],
     ['an empty body', { body: Buffer.alloc(0) }],
-  ])('%s', (_what, given) => {
-    expect(check(given)).toBe(false);
+  ])('if it has %s', (_what, changes) => {
+    expect(verify(changes)).toBe(false);
   });
 
   test.each(['', 'soon', 'NaN', '1e999', '1.5e9', '-1531420618', '0x5b47a08a', ' 1531420618', '١٥'])(
-    'the timestamp %j, though it is signed',
+    'if its timestamp is %j, although it is signed',
     (timestamp) => {
-      expect(check({ timestamp, signature: sign(timestamp, EXAMPLE.body) })).toBe(false);
+      expect(verify({ timestamp, signature: sign(timestamp, EXAMPLE.body) })).toBe(false);
     },
   );
 });
 
-test('invalid UTF-8 is signed as bytes', () => {
+test('the signature is of the raw bytes, even of invalid UTF-8', () => {
   const body = Buffer.from([0x7b, 0xff, 0xfe, 0x7d]);
-  expect(check({ body, signature: sign(EXAMPLE.timestamp, body) })).toBe(true);
-  // A decoder would have replaced bytes.
-  expect(check({ body: Buffer.from(body.toString()), signature: sign(EXAMPLE.timestamp, body) })).toBe(false);
+  expect(verify({ body, signature: sign(EXAMPLE.timestamp, body) })).toBe(true);
+  // Decoding replaces invalid bytes.
+  const decoded = Buffer.from(body.toString());
+  expect(verify({ body: decoded, signature: sign(EXAMPLE.timestamp, body) })).toBe(false);
 });

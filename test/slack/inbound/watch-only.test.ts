@@ -79,7 +79,7 @@ test.each([
   ['U0BOB', true, false],
   ['U0BOB', false, true],
 ])(
-  'a button for owners, pressed by %s without an account, with a service %s: allowed %s',
+  'an owner’s button for %s without an account (service: %s) is allowed: %s',
   async (userId, hasService, isAllowed) => {
     const context = slackContextWith({
       ...{ hasService, admins: [], orgId: undefined },
@@ -94,7 +94,7 @@ test.each([
   },
 );
 
-async function refusedAmong(
+async function listRefused(
   all: ReadonlyMap<string, { readonly needs: Needs }>,
   hasService: boolean,
 ): Promise<string[]> {
@@ -109,14 +109,14 @@ test.each([
   ['forms', FORMS, NEED_SERVICE.forms],
   ['buttons', ACTIONS, NEED_SERVICE.actions],
 ] as const)('without a service, %s that need one are refused, and the others work', async (_, all, need) => {
-  expect(await refusedAmong(all, false)).toEqual([...need].sort());
-  expect(await refusedAmong(all, true)).toEqual([]);
+  expect(await listRefused(all, false)).toEqual([...need].sort());
+  expect(await listRefused(all, true)).toEqual([]);
 });
 
-test('the shortcuts say the same', async () => {
+test('without a service, the shortcuts are refused', async () => {
   expect(await isRefused(TASK_MENU.needs, false)).toBe(true);
 });
 
-test('the answer is one sentence that names the setting', () => {
+test('the refusal is one sentence that names the setting', () => {
   expect(NO_SERVICE.text).toMatch(/^No domain service is connected[^.]*SERVICE_JSON_URL[^.]*\.$/);
 });

@@ -22,7 +22,7 @@ import { expectBlocks, expectMessage, pinged } from './limits.ts';
 const words = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 4_000 });
 
 describe('blocks', () => {
-  it('stay within the limits, whatever their content', () => {
+  it('stay within Slack’s limits for any content', () => {
     watchTruncation(() => undefined);
     onTestFinished(() => watchTruncation(failOnTruncation));
     fc.assert(
@@ -45,7 +45,7 @@ describe('blocks', () => {
     );
   });
 
-  it('of facts show a long one completely, across the width', () => {
+  it('show a long field completely, across the width', () => {
     const long = Array.from({ length: 100 }, (_, n) => `ns${n}.example.net`).join('\n');
     const blocks = sectionFields([
       ['Period', '2 years'],
@@ -55,7 +55,7 @@ describe('blocks', () => {
     expect(blocks.at(1)?.text?.text).toBe(`*Nameservers*\n${long}`);
   });
 
-  it('of facts leave out one without a value', () => {
+  it('leave out fields without a value', () => {
     const [block, ...others] = sectionFields([
       ['Period', undefined],
       ['Note', ''],
@@ -66,7 +66,7 @@ describe('blocks', () => {
 });
 
 describe('a table', () => {
-  it('show people without notifying them, and times in the reader’s time zone', () => {
+  it('shows people without notifying them, and times in the reader’s time zone', () => {
     const block = table({
       caption: 'Orders',
       columns: ['What', 'Who', 'When'],
@@ -83,7 +83,7 @@ describe('a table', () => {
     expect(pinged(message('x', [block]))).not.toContain('channel');
   });
 
-  it('continues with later rows in the text that replaces it', () => {
+  it('keeps all rows in the text that replaces it', () => {
     const rows = Array.from({ length: 60 }, (_, n) => [`name-${n}.rest`, 'x'.repeat(80)]);
     const plain = JSON.stringify(replaceNewBlocks([table({ caption: 'c', columns: ['a', 'b'], rows })]));
     expect(rows.filter(([name]) => !plain.includes(`${name}`))).toEqual([]);
@@ -104,6 +104,6 @@ describe('a chart', () => {
   });
 });
 
-it('a plain sentence has its text for notifications without markup', () => {
+it('the notification text of a message has no markup', () => {
   expect(textMessage('*Done*: `/domain help`.').text).toBe('Done: /domain help.');
 });

@@ -7,6 +7,6 @@ it.each([
   [['=1+1', '+49 30 1', '-1', '@SUM(A1)'], "'=1+1,'+49 30 1,'-1,'@SUM(A1)"],
   [['\t=1', '\r=1', ' =1', '\u00a0=1', '＝1'], "\"'\t=1\",\"'\r=1\",' =1,'\u00a0=1,'＝1"],
   [['"=1"', 'a=1', 'a;b'], '"""=1""",a=1,"a;b"'],
-])('%j becomes a line of CSV', (cells, line) => {
+])('%j is formatted as a line of CSV', (cells, line) => {
   expect(formatCsvLine(cells)).toBe(`${line}\r\n`);
 });

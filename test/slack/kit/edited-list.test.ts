@@ -10,7 +10,7 @@ import {
 } from '../../../src/slack/kit/form.ts';
 
 /*
- * One declaration of a list: the content, parsing and responses of its form, for a new entry and for an existing one.
+ * The form of a list, declared once for new and existing entries: its content, parsing and responses.
  */
 
 interface Tea {
@@ -18,7 +18,7 @@ interface Tea {
   readonly cups: number;
 }
 
-function listOf(teas: Map<string, Tea>) {
+function createTeaForm(teas: Map<string, Tea>) {
   return createListForm({
     form: { name: 'tea', title: 'Tea', submit: 'Save' },
     createSchema: (tea: Tea | undefined) =>
@@ -41,32 +41,32 @@ function listOf(teas: Map<string, Tea>) {
 }
 
 const HERE = { channelId: 'C1' };
-const about = (subject: string) => ({ ...HERE, subject });
+const originOf = (subject: string) => ({ ...HERE, subject });
 
-test('shows the current entry, overridden by typed values', async () => {
-  const list = listOf(new Map([['t1', { name: 'Assam', cups: 3 }]]));
+test('the form shows the current entry, overridden by typed values', async () => {
+  const list = createTeaForm(new Map([['t1', { name: 'Assam', cups: 3 }]]));
   expect(list.form.fields.map(({ name, optional = false }) => [name, optional])).toEqual([
     ['name', false],
     ['cups', false],
     ['kind', true],
   ]);
   expect((await list.render({}, HERE, {})).values).toEqual({ cups: '1' });
-  expect((await list.render({}, about('t1'), { cups: '4' })).values).toEqual({ name: 'Assam', cups: '4' });
+  expect((await list.render({}, originOf('t1'), { cups: '4' })).values).toEqual({ name: 'Assam', cups: '4' });
 });
 
-test('reads the submitted entry, and reports all errors, or that it is gone', async () => {
+test('a submission saves the entry, or reports all errors or that the entry is gone', async () => {
   const teas = new Map([['t1', { name: 'Assam', cups: 3 }]]);
-  const list = listOf(teas);
+  const list = createTeaForm(teas);
   const submit = (origin: FormOrigin, values: FormValues) => list.submit({ origin, values });
   expect(await submit(HERE, { name: 'Mate', cups: '2' })).toEqual({ reply: 'new → Mate 2' });
-  expect(await submit(about('t1'), { name: 'Darjeeling', cups: '5' })).toEqual({
+  expect(await submit(originOf('t1'), { name: 'Darjeeling', cups: '5' })).toEqual({
     reply: 'Assam → Darjeeling 5',
   });
-  expect(await submit(about('t1'), { cups: '2' })).toEqual({
+  expect(await submit(originOf('t1'), { cups: '2' })).toEqual({
     errors: { name: 'Give a name.', cups: 'Fewer.' },
   });
   teas.clear();
-  expect(await submit(about('t1'), { name: 'Darjeeling', cups: '5' })).toEqual({
+  expect(await submit(originOf('t1'), { name: 'Darjeeling', cups: '5' })).toEqual({
     errors: { name: 'It is drunk.' },
   });
 });

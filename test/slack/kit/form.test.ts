@@ -19,7 +19,7 @@ const declared = z.object({
   code: field({ label: 'Code', kind: 'secret' }, z.string().optional()),
 });
 
-test('the fields are shown in order, and marked if optional', () => {
+test('fields are listed in order, and marked if optional', () => {
   expect(toFields(declared)).toEqual([
     { name: 'name', label: 'Name', kind: 'text' },
     { name: 'nick', label: 'Nick', kind: 'text', hint: 'If you have one.', optional: true },
@@ -28,12 +28,12 @@ test('the fields are shown in order, and marked if optional', () => {
   ]);
 });
 
-test('a schema without labels is no field', () => {
+test('a field without a label is rejected', () => {
   expect(() => toFields(z.object({ name: requiredTextSchema }))).toThrow('the field name has no display');
 });
 
 describe('a submission', () => {
-  test('is read as typed or picked, without surrounding blanks', () => {
+  test('is read as typed or picked, without spaces around it, except for secrets', () => {
     const values = { name: ' Ada ', hosts: ' a \n\n b', code: ' 1 ', other: 'x' };
     expect(readForm(declared, values)).toEqual({ value: { name: 'Ada', hosts: ['a', 'b'], code: ' 1 ' } });
     expect(readForm(declared, { name: 'Ada', nick: ' ', hosts: ['a', 'b'] })).toEqual({
@@ -48,7 +48,7 @@ describe('a submission', () => {
   });
 });
 
-test('a reason is on one line, and required if needed', () => {
+test('a reason is on one line, and can be required', () => {
   const free = z.object({ reason: reasonField('Shown in the thread.') });
   expect(readForm(free, { reason: 'one\ntwo' })).toEqual({ value: { reason: 'one two' } });
   expect(readForm(free, {})).toEqual({ value: {} });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createLimiter } from '../../../src/slack/kit/limiter.ts';
 
-test('the window slides: calls older than a minute don’t count, and refusals never do', () => {
+test('calls count for one minute, and refused calls don’t count', () => {
   let now = 0;
   const limiter = createLimiter(3, 60_000, () => now);
   const at = (seconds: number, person = 'U0ALICE') => {
@@ -11,7 +11,7 @@ test('the window slides: calls older than a minute don’t count, and refusals n
   expect([at(0), at(10), at(50)]).toEqual([undefined, undefined, undefined]);
   expect(at(55), 'seconds until the first is a minute old').toBe(5);
   expect(at(59.9)).toBe(1);
-  expect(at(59.9, 'U0BOB'), 'somebody else').toBeUndefined();
+  expect(at(59.9, 'U0BOB'), 'another person').toBeUndefined();
   expect([at(60), at(61)]).toEqual([undefined, 9]);
   expect(at(70)).toBeUndefined();
 });
@@ -26,7 +26,7 @@ test('inactive people are forgotten', () => {
   expect(limiter.take('U4999')).toBe(60);
 });
 
-test('a returned call doesn’t count', () => {
+test('a call that was undone doesn’t count', () => {
   const limiter = createLimiter(1, 60_000, () => 0);
   for (let n = 0; n < 3; n += 1) {
     expect(limiter.take('U0ALICE')).toBeUndefined();

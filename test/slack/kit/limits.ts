@@ -37,7 +37,6 @@ export function expectMessage(message: Message): void {
   expectBlocks(message.blocks, 'message');
 }
 
-/** Slack accepts the view. */
 export function expectView(view: object, kind: 'modal' | 'home'): void {
   const sent = wire.parse(JSON.parse(JSON.stringify(view)));
   expect(checkView(sent, kind).map(describeProblem)).toEqual([]);

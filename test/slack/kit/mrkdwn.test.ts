@@ -15,7 +15,7 @@ import {
 } from '../../../src/slack/kit/mrkdwn.ts';
 import fc from '../../support/properties.ts';
 
-const nasty = fc
+const hostileText = fc
   .array(
     fc.oneof(
       fc.constantFrom(
@@ -38,30 +38,30 @@ const nasty = fc
   )
   .map((parts) => parts.join(''));
 
-it('plain text keeps other people’s special characters, and drops our markup', () => {
+it('removing markup keeps the special characters that people typed', () => {
   expect(removeMarkup(`*${escapeText('Renew *.rest')}*: \`2\` names`)).toBe('Renew *.rest: 2 names');
   expect(removeMarkup('*☕.com (xn--53h.com)* is on the list')).toBe('☕.com (xn--53h.com) is on the list');
   expect(removeMarkup(':warning: ✅ *☕.com* is done')).toBe('☕.com is done');
 });
 
-describe('somebody’s words', () => {
-  it('contain no mentions and no markup, however they are quoted', () => {
+describe('text from people', () => {
+  it('contains no mentions and no markup, however it is quoted', () => {
     fc.assert(
-      fc.property(nasty, (words) => {
-        for (const said of [escapeText(words), quote(words), code(words), escapeExceptCode(words)]) {
-          expect(mentionsIn(said, [])).toEqual([]);
-          expect(said).not.toMatch(/[<>\u202e]/);
-          expect(mentionsIn(removeMarkup(said), [])).toEqual([]);
-          expect(removeMarkup(said)).not.toMatch(/@(here|channel|everyone)/);
+      fc.property(hostileText, (words) => {
+        for (const escaped of [escapeText(words), quote(words), code(words), escapeExceptCode(words)]) {
+          expect(mentionsIn(escaped, [])).toEqual([]);
+          expect(escaped).not.toMatch(/[<>\u202e]/);
+          expect(mentionsIn(removeMarkup(escaped), [])).toEqual([]);
+          expect(removeMarkup(escaped)).not.toMatch(/@(here|channel|everyone)/);
         }
         expect(code(words).slice(1, -1)).not.toContain('`');
       }),
     );
   });
 
-  it('are truncated at a limit, but not within a character, entity or mention', () => {
+  it('is truncated at a limit, but not within a character, entity or mention', () => {
     fc.assert(
-      fc.property(nasty, fc.integer({ min: 2, max: 40 }), (words, limit) => {
+      fc.property(hostileText, fc.integer({ min: 2, max: 40 }), (words, limit) => {
         const cut = truncate(words, limit);
         expect(cut.length).toBeLessThanOrEqual(limit);
         if (words.length <= limit) expect(cut).toBe(words);
@@ -73,12 +73,12 @@ describe('somebody’s words', () => {
     );
   });
 
-  it('are on one line in a quotation', () => {
+  it('is on one line in a quotation', () => {
     expect(quote(' a\n  b\tc ')).toBe('a b c');
   });
 });
 
-describe('our own texts', () => {
+describe('the bot’s own texts', () => {
   it('mention people and groups, and nothing else', () => {
     expect(mention('U0ALICE')).toBe('<@U0ALICE>');
     expect(mention('system')).toBe('the bot');
@@ -86,7 +86,7 @@ describe('our own texts', () => {
     expect(mentionApprover('S0APPROVERS')).toBe('<!subteam^S0APPROVERS>');
   });
 
-  it('keep the code style of quotations', () => {
+  it('keep code formatting', () => {
     expect(escapeExceptCode('Link <it> with `/domain link`.')).toBe('Link &lt;it&gt; with `/domain link`.');
   });
 

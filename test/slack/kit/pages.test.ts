@@ -4,7 +4,7 @@ import fc from '../../support/properties.ts';
 
 const numbers = (length: number) => Array.from({ length }, (_, n) => n);
 
-test('turning pages shows every entry once, in both directions', async () => {
+test('paging forward shows every entry once, and paging back ends at the first page', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 0, max: 200 }),
@@ -19,7 +19,7 @@ test('turning pages shows every entry once, in both directions', async () => {
             page = slicePage(all, offset, size);
           },
         );
-        const press = async (text: string, { run }: typeof next | typeof previous) => {
+        const click = async (text: string, { run }: typeof next | typeof previous) => {
           const controls = JSON.stringify(buildPageControls('list', page, size, 'mine'));
           if (!controls.includes(text)) return false;
           const value = buildPageControls('list', page, size, 'mine')
@@ -29,9 +29,9 @@ test('turning pages shows every entry once, in both directions', async () => {
           return true;
         };
         const seen = [...page.items];
-        while (await press('Next', next)) seen.push(...page.items);
+        while (await click('Next', next)) seen.push(...page.items);
         expect(seen).toEqual(all);
-        while (await press('Previous', previous));
+        while (await click('Previous', previous));
         expect(page.items).toEqual(all.slice(0, size));
       },
     ),
@@ -39,7 +39,7 @@ test('turning pages shows every entry once, in both directions', async () => {
   );
 });
 
-test('the last page is shown if the list has become shorter', () => {
+test('the last page is shown if the list is now shorter', () => {
   expect(slicePage(numbers(10), 40, 4)).toEqual({ items: [8, 9], offset: 8, total: 10 });
   expect(slicePage([], 40, 4)).toEqual({ items: [], offset: 0, total: 0 });
 });

@@ -39,11 +39,11 @@ describe('a command line', () => {
     ],
     ['renew x -- &lt;@U0CAROL|carol&gt;', { subcommand: 'renew', words: ['x'], reason: '<@U0CAROL|carol>' }],
     ['renew x -- a\u0000\nb', { subcommand: 'renew', words: ['x'], reason: 'a b' }],
-  ])('%j', (text, line) => {
+  ])('is parsed: %j', (text, line) => {
     expect(parseCommandLine(text)).toEqual(line);
   });
 
-  it('any line is parsed, and its reason has an end', () => {
+  it('has no empty words and a limited reason for any input', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 3_000 }), (text) => {
         const { words, reason } = parseCommandLine(`renew ${text} -- ${text}`);
@@ -60,8 +60,8 @@ it.each([
   ['owner', 'owner-change'],
   ['zzzzzzzz', undefined],
   ['x'.repeat(500), undefined],
-])('the subcommand nearest to %j is %j', (word, meant) => {
-  expect(findNearest(word, ['renew', 'restore', 'settings', 'owner-change', 'help'])).toBe(meant);
+])('the subcommand nearest to %j is %j', (word, expected) => {
+  expect(findNearest(word, ['renew', 'restore', 'settings', 'owner-change', 'help'])).toBe(expected);
 });
 
 it.each([
@@ -70,6 +70,6 @@ it.each([
   ['Cafe.rest Renew 2', 'renew cafe.rest'],
   ['zzzzzzzz', undefined],
   ['...', undefined],
-])('the line %j most likely meant %j', (line, meant) => {
-  expect(suggestLine(parseCommandLine(line), ['renew', 'name'])).toBe(meant);
+])('the suggestion for the line %j is %j', (line, expected) => {
+  expect(suggestLine(parseCommandLine(line), ['renew', 'name'])).toBe(expected);
 });

@@ -7,14 +7,14 @@ test('a text that fits is unchanged', () => {
   expect(cutToLines(TEXT, 3)).toBe(TEXT);
 });
 
-test.each([1, 2, 6])('a longer one takes %i lines and not much less', (most) => {
-  const shown = cutToLines(TEXT.repeat(200), most);
-  expect(countPhoneLines(shown)).toBe(most);
+test.each([1, 2, 6])('a text that doesn’t fit is cut to fill %i lines', (maxLines) => {
+  const shown = cutToLines(TEXT.repeat(200), maxLines);
+  expect(countPhoneLines(shown)).toBe(maxLines);
   expect(shown.endsWith('…')).toBe(true);
-  expect(countPhoneLines(`${shown}${'x'.repeat(20)}`), 'nothing that fits is left out').toBeGreaterThan(most);
+  expect(countPhoneLines(`${shown}${'x'.repeat(20)}`), 'no more would fit').toBeGreaterThan(maxLines);
 });
 
-test('several texts share the lines, and the last of them is truncated', () => {
+test('several texts share the lines, and the last one is truncated', () => {
   const shown = fitLines([TEXT, TEXT.repeat(9), TEXT], 5);
   expect(shown).toHaveLength(2);
   expect(shown[0]).toBe(TEXT);

@@ -21,7 +21,7 @@ import { notifierDeps, notifyDue } from '../../support/notifier.ts';
 import { newTeamSettings } from '../../support/settings.ts';
 import { confirmLapse, requestLapse, snoozeName, watchName } from '../../support/unprotected.ts';
 
-/* Decisions are announced despite failures after the commit, and once. */
+/* Decisions are announced once, even if calls fail after the commit. */
 
 const TEAM = 'T0TEAM';
 const HOUR_MS = 3_600_000;
@@ -55,7 +55,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-const shown = (channel: string) => workspace.messages(channel).slice(before.get(channel));
+const posted = (channel: string) => workspace.messages(channel).slice(before.get(channel));
 const watchList = () => ({
   portfolio: createPortfolioStore(db, TEAM),
   store: createWatchListStore(db),
@@ -66,8 +66,8 @@ const watchList = () => ({
 const standIns = () => createStandInStore(db, TEAM);
 const inADay = () => new Date(nowMs + 24 * HOUR_MS);
 
-/** A process that starts after the one that committed. */
-function look() {
+/** Sends due notifications, like a process started after the one that committed. */
+function sendDue() {
   const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
   const planner = createEventPlanner(
     slackContextWith({
@@ -76,7 +76,7 @@ function look() {
       events: createEventLog(db, TEAM),
       expiry: { find: createWatchListStore(db).find },
       prices: createPriceStore(db, TEAM),
-      names: { impacts: { assessName: () => Promise.reject(new Error('nothing is seen')) } },
+      names: { impacts: { assessName: () => Promise.reject(new Error('no lookups here')) } },
       savedSettings: async () => newTeamSettings(),
       now,
       log: silent,
@@ -88,42 +88,42 @@ function look() {
 
 test('a snooze and a confirmed lapse are posted in the thread, once each', async () => {
   await snoozeName(watchList(), 'cafe.rest', 3, 'U0BOB', 'busy', origin);
-  await look();
+  await sendDue();
   await requestLapse(watchList(), 'cafe.rest', 'U0ALICE', 'not needed', origin);
   await confirmLapse(watchList(), 'cafe.rest', 'U0BOB', origin);
-  await look();
-  expect(await look()).toEqual([]);
-  expect(shown(DOMAINS).map(textOf)).toEqual([
+  await sendDue();
+  expect(await sendDue()).toEqual([]);
+  expect(posted(DOMAINS).map(textOf)).toEqual([
     expect.stringMatching(/cafe\.rest is snoozed until .*17.* by <@U0BOB>: “busy”/),
     expect.stringMatching(
       /cafe\.rest will lapse\. Requested by <@U0ALICE>: “not needed”, confirmed by <@U0BOB>/,
     ),
   ]);
-  expect(shown(DOMAINS).map(buttonsOf)).toEqual([[], []]);
-  expect(shown(DOMAINS).map(({ thread_ts }) => thread_ts)).toEqual(Array(2).fill(origin.threadTs));
+  expect(posted(DOMAINS).map(buttonsOf)).toEqual([[], []]);
+  expect(posted(DOMAINS).map(({ thread_ts }) => thread_ts)).toEqual(Array(2).fill(origin.threadTs));
 });
 
-test('the person who decides is notified if the thread can’t be posted in', async () => {
+test('the person who decided is notified if the thread accepts no posts', async () => {
   workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code: 'is_archived', times: 1 });
   await snoozeName(watchList(), 'cafe.rest', 3, 'U0BOB', undefined, origin);
-  await look();
-  expect(shown('D0BOB').map(textOf)).toEqual([expect.stringContaining('cafe.rest is snoozed until')]);
-  expect(shown(DOMAINS)).toEqual([]);
+  await sendDue();
+  expect(posted('D0BOB').map(textOf)).toEqual([expect.stringContaining('cafe.rest is snoozed until')]);
+  expect(posted(DOMAINS)).toEqual([]);
 });
 
 test('other decisions are not announced', async () => {
   await watchName(watchList(), async () => undefined, 'bar.rest', undefined, 'U0ALICE');
-  expect(await look()).toEqual([]);
+  expect(await sendDue()).toEqual([]);
 });
 
-test('the absent person, the stand-in and the former one are notified', async () => {
+test('the absent person, the new stand-in and the former one are notified', async () => {
   await standIns().begin('U0ADA', { userId: 'U0BOB', until: inADay() }, now());
-  await look();
+  await sendDue();
   await standIns().begin('U0ADA', { userId: 'U0CAROL', until: inADay() }, now());
-  await look();
+  await sendDue();
   await standIns().end('U0ADA', now());
-  await look();
-  const texts = (channel: string) => shown(channel).map(({ text }) => text);
+  await sendDue();
+  const texts = (channel: string) => posted(channel).map(({ text }) => text);
   expect(texts('D0BOB')).toEqual([
     expect.stringContaining('You are <@U0ADA>’s stand-in until'),
     'You are no longer <@U0ADA>’s stand-in.',
@@ -139,9 +139,9 @@ test('the absent person, the stand-in and the former one are notified', async ()
   ]);
 });
 
-test('extending an absence notifies nobody of an end', async () => {
+test('extending an absence doesn’t notify the stand-in of an end', async () => {
   for (const days of [1, 2])
     await standIns().begin('U0ADA', { userId: 'U0BOB', until: new Date(nowMs + days * 24 * HOUR_MS) }, now());
-  await look();
-  expect(shown('D0BOB').map(textOf)).toEqual(Array(2).fill(expect.stringContaining('’s stand-in until')));
+  await sendDue();
+  expect(posted('D0BOB').map(textOf)).toEqual(Array(2).fill(expect.stringContaining('’s stand-in until')));
 });

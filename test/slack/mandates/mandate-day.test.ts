@@ -42,7 +42,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-function act(name: string): MandateAct {
+function createAct(name: string): MandateAct {
   return {
     id: name,
     name,
@@ -58,14 +58,14 @@ function act(name: string): MandateAct {
 
 const store = () => createNotificationStore(db, 'T0TEAM');
 
-/** Another act of the day, posted like by the loop. */
-async function acted(name: string): Promise<void> {
-  acts.push(act(name));
+/** Adds an act of the day and posts it, like the loop. */
+async function addAct(name: string): Promise<void> {
+  acts.push(createAct(name));
   await (acts.length === 1 ? store().addIfMissing(DAY, now()) : store().requestUpdate(DAY, now()));
-  await tellDue();
+  await sendDue();
 }
 
-async function tellDue(): Promise<void> {
+async function sendDue(): Promise<void> {
   const planner = createMandateDayPlanner(
     slackContextWith({
       orders: {
@@ -91,12 +91,12 @@ const messageAt = ({ channelId, ts }: PostedMessage) =>
   workspace.messages(channelId).find((message) => message.ts === ts);
 
 describe.each(['edit_window_closed', 'cant_update_message', 'message_not_found', 'is_archived'])(
-  'the message of its day can’t be edited (%s)',
+  'if the message of the day can’t be edited (%s)',
   (code) => {
-    test('the act is announced by a new message that shows it', async () => {
-      await acted('first.rest');
+    test('an act is announced by a new message that shows it', async () => {
+      await addAct('first.rest');
       workspace.faults.set({ method: 'chat.update', kind: 'error', code });
-      await acted('second.rest');
+      await addAct('second.rest');
       expect(announced.map(({ names }) => names)).toEqual([['first.rest'], ['second.rest']]);
       const [first, second] = announced.map(({ at }) => messageAt(at));
       expect(second?.ts).not.toBe(first?.ts);
@@ -106,13 +106,13 @@ describe.each(['edit_window_closed', 'cant_update_message', 'message_not_found',
 );
 
 test('no act is announced while the channel accepts no message', async () => {
-  await acted('first.rest');
+  await addAct('first.rest');
   for (const method of ['chat.update', 'chat.postMessage'])
     workspace.faults.set({ method, channel: DOMAINS, kind: 'error', code: 'is_archived' });
-  await acted('second.rest');
+  await addAct('second.rest');
   expect(announced.map(({ names }) => names)).toEqual([['first.rest']]);
   workspace.faults.clear();
   nowMs += 11 * 60_000;
-  await tellDue();
+  await sendDue();
   expect(announced.map(({ names }) => names)).toEqual([['first.rest'], ['second.rest']]);
 });

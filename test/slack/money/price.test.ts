@@ -13,7 +13,7 @@ const price = (validFrom: string, given: Partial<ListedPrice> = {}): ListedPrice
   ...given,
 });
 
-test('the list marks past, valid and future prices, and past ones come last', () => {
+test('the price list marks past, current and future prices and has past ones last', () => {
   const list = [
     price('2026-12-01'),
     price('2026-11-01'),
@@ -24,6 +24,6 @@ test('the list marks past, valid and future prices, and past ones come last', ()
   ];
   const reader = { isAdmin: false, locale: 'en-US', today: '2026-11-22', currency: 'EUR' };
   const { blocks } = priceListMessage(list, 0, reader);
-  const shown = JSON.stringify(blocks).match(/\b(?:past|current|future)\b/g);
-  expect(shown).toEqual(['future', 'current', 'current', 'current', 'current', 'past']);
+  const marks = JSON.stringify(blocks).match(/\b(?:past|current|future)\b/g);
+  expect(marks).toEqual(['future', 'current', 'current', 'current', 'current', 'past']);
 });

@@ -25,11 +25,11 @@ test('names that lapse need no owner', async () => {
     where: { name: { in: ['lapsing.rest', 'nobodys-lapsing.rest'] } },
     data: { lapseConfirmedAt: NOW },
   });
-  const needed = (subject: string) =>
+  const findOwnerless = (subject: string) =>
     findOwnerlessNames(slackContextWith({ portfolio, now: () => NOW }), subject);
 
-  expect(await needed('U0CAROL'), 'before Carol leaves').toEqual({ names: [], total: 0 });
+  expect(await findOwnerless('U0CAROL'), 'before Carol leaves').toEqual({ names: [], total: 0 });
   await portfolio.recordOwnerLeft('U0CAROL', NOW);
-  expect(await needed('U0CAROL')).toEqual({ names: ['theirs.rest'], total: 1 });
-  expect(await needed('all')).toEqual({ names: ['nobodys.rest', 'theirs.rest'], total: 2 });
+  expect(await findOwnerless('U0CAROL')).toEqual({ names: ['theirs.rest'], total: 1 });
+  expect(await findOwnerless('all')).toEqual({ names: ['nobodys.rest', 'theirs.rest'], total: 2 });
 });

@@ -105,18 +105,18 @@ function deps(changes: Changes = {}) {
 }
 const subjectOf = ({ id }: Incident): Subject => ({ kind: 'incident', id });
 /** The places of an incident's messages, except for replies. */
-const standing = async (incident: Incident) =>
+const listPlaces = async (incident: Incident) =>
   (await notificationsOf(notifications, subjectOf(incident))).flatMap(({ purpose, message }) =>
     purpose.startsWith('incident') && message !== undefined ? message : [],
   );
 
 type Kind = 'registrar' | 'pending_transfer' | 'pending_delete';
 
-/** Saves a lookup of a name. */
-async function show(kind: Kind = 'registrar', name = 'cafe.rest', orderId = 'o1'): Promise<Incident> {
+/** Saves a lookup that opens or updates an incident. */
+async function saveIncident(kind: Kind = 'registrar', name = 'cafe.rest', orderId = 'o1'): Promise<Incident> {
   await arrangedList(db).add(createWatchedDomain(name, 'U0ALICE', now()));
   const known = await observations.find(name);
-  if (known === undefined) throw new Error('it is not watched');
+  if (known === undefined) throw new Error('the name is not watched');
   const isRegistrar = kind === 'registrar';
   const change = {
     kind,
@@ -133,15 +133,15 @@ async function show(kind: Kind = 'registrar', name = 'cafe.rest', orderId = 'o1'
     history: known.history,
     at: now(),
   });
-  if (incident === undefined) throw new Error('nothing was opened');
+  if (incident === undefined) throw new Error('no incident was opened');
   const result = { after: known, observations: [], incident };
   expect(await observations.save(known, result)).toBe(true);
-  expect(await observations.save(known, result), 'a late lookup').toBe(false);
+  expect(await observations.save(known, result), 'a stale lookup').toBe(false);
   return (await incidents.find(incident.after.id)) ?? incident.after;
 }
 
 /** Sends due notifications, like the loop. */
-const tellDue = (changes: Changes = {}) => notifyDue(deps(changes));
+const sendDue = (changes: Changes = {}) => notifyDue(deps(changes));
 
 const messagesOf = ({ id }: Incident) =>
   workspace.messages(DOMAINS).filter(({ metadata }) => metadata?.event_payload['incident_id'] === id);
@@ -150,8 +150,8 @@ const headsOf = (incident: Incident) =>
 const repliesOf = (incident: Incident) =>
   messagesOf(incident).filter(({ thread_ts }) => thread_ts !== undefined);
 
-test('an incident is read back as saved, and one of a late lookup was not saved', async () => {
-  const incident = await show();
+test('an incident is saved once, and a stale lookup saves nothing', async () => {
+  const incident = await saveIncident();
   expect(incident).toMatchObject({ state: 'open', version: 0, changes: [{ kind: 'registrar' }] });
   expect(await incidents.listForName('cafe.rest', 5)).toHaveLength(1);
   expect(await incidents.listOpen(['cafe.rest', 'bar.rest'])).toMatchObject([{ id: incident.id }]);
@@ -159,32 +159,32 @@ test('an incident is read back as saved, and one of a late lookup was not saved'
 });
 
 test('a new change is posted in the thread with the same mentions, and the message is updated', async () => {
-  const incident = await show('pending_transfer');
-  await tellDue();
+  const incident = await saveIncident('pending_transfer');
+  await sendDue();
   expect(repliesOf(incident).map(textOf).join()).toMatch(/<@U0ALICE>, <@U0BOB>: please check this/);
   nowMs += 30 * HOUR_MS;
-  expect(await show('registrar'), 'it is the same incident').toMatchObject({ id: incident.id, version: 1 });
-  await tellDue();
+  expect(await saveIncident('registrar'), 'the same one').toMatchObject({ id: incident.id, version: 1 });
+  await sendDue();
   const [head, ...others] = headsOf(incident).map(textOf);
   expect(others).toEqual([]);
   expect(head).toMatch(/was transferred away, and no one here ordered this/);
   expect(head).toMatch(/Registrar.*Ours.*→.*Theirs/);
   const [runbook, joined, ...more] = repliesOf(incident).map(textOf);
   expect(more).toEqual([]);
-  expect(runbook, 'a transfer that has gone through cannot be rejected').not.toMatch(/reject the transfer/);
+  expect(runbook, 'a completed transfer can’t be rejected').not.toMatch(/reject the transfer/);
   expect(joined).toMatch(/It was transferred to another registrar.*<@U0ALICE>, <@U0BOB>: please check/s);
   expect(joined).toMatch(/The name wasn’t renewed/);
   nowMs += HOUR_MS;
-  await tellDue();
+  await sendDue();
   expect(messagesOf(incident)).toHaveLength(3);
 });
 
-test('a concurrent lookup and decision lose nothing of each other', async () => {
-  const incident = await show('pending_transfer');
+test('a concurrent lookup doesn’t overwrite a decision', async () => {
+  const incident = await saveIncident('pending_transfer');
   const known = await observations.find('cafe.rest');
-  const pressed = markRaised(incident, 'U0ALICE');
-  if (known === undefined || !pressed.ok) throw new Error('it was refused');
-  await incidents.change(incident, pressed.incident, { kind: 'incident_raised', actor: 'U0ALICE' }, now());
+  const raised = markRaised(incident, 'U0ALICE');
+  if (known === undefined || !raised.ok) throw new Error('the change was refused');
+  await incidents.change(incident, raised.incident, { kind: 'incident_raised', actor: 'U0ALICE' }, now());
   const change = { kind: 'registrar', fact: 'registrar', before: ['a'], after: ['b'] } as const;
   const moments = { beforeLastSeenAt: now(), afterFirstSeenAt: now() };
   const stale = updateIncidents([incident], {
@@ -199,47 +199,42 @@ test('a concurrent lookup and decision lose nothing of each other', async () => 
   expect(await incidents.find(incident.id)).toMatchObject({ state: 'raised', changes: [{}] });
 });
 
-test('without a channel an admin is notified', async () => {
-  const incident = await show();
-  await tellDue({ alertChannel: undefined });
-  expect(await standing(incident)).toMatchObject([{ channelId: expect.stringMatching(/^D/) }]);
+test('without an alert channel, an admin is notified', async () => {
+  const incident = await saveIncident();
+  await sendDue({ alertChannel: undefined });
+  expect(await listPlaces(incident)).toMatchObject([{ channelId: expect.stringMatching(/^D/) }]);
 });
 
 test.each([
-  [false, /Restore it with `\/domain restore`/, /at another registrar by now/],
+  [false, /Restore it with `\/domain restore`/, /already at another registrar/],
   [true, /already at another registrar, so you can’t change it with an order/, /\/domain restore/],
-])(
-  'the advice about a name that is elsewhere (%s) is possible',
-  async (isAtOtherRegistrar, said, notSaid) => {
-    const incident = await show('pending_delete');
-    await tellDue({ shown: isAtOtherRegistrar ? 'Theirs' : 'Ours' });
-    const [runbook] = repliesOf(incident).map(textOf);
-    expect(runbook).toMatch(said);
-    expect(runbook).not.toMatch(notSaid);
-  },
-);
+])('the advice fits a name at another registrar: %s', async (isAtOtherRegistrar, said, notSaid) => {
+  const incident = await saveIncident('pending_delete');
+  await sendDue({ shown: isAtOtherRegistrar ? 'Theirs' : 'Ours' });
+  const [runbook] = repliesOf(incident).map(textOf);
+  expect(runbook).toMatch(said);
+  expect(runbook).not.toMatch(notSaid);
+});
 
-test('a person’s decision during the post is posted too', async () => {
-  const incident = await show();
-  let isPressed = false;
-  const pressing: NotificationStore = {
+test('a decision made while the alert is being posted is posted, too', async () => {
+  const incident = await saveIncident();
+  let wasRaised = false;
+  const storeWithRaise: NotificationStore = {
     ...notifications,
     async recordPosted(subject, message) {
       const isFirst = await notifications.recordPosted(subject, message);
-      if (message.purpose !== 'runbook' || isPressed) return isFirst;
-      isPressed = true;
-      const standing = await incidents.find(subject.id);
-      const pressed = standing && markRaised(standing, 'U0ALICE');
-      if (standing === undefined || !pressed?.ok) throw new Error('it was refused');
+      if (message.purpose !== 'runbook' || wasRaised) return isFirst;
+      wasRaised = true;
+      const current = await incidents.find(subject.id);
+      const raised = current && markRaised(current, 'U0ALICE');
+      if (current === undefined || !raised?.ok) throw new Error('the change was refused');
       const decision = { kind: 'incident_raised', actor: 'U0ALICE' } as const;
-      expect(await incidents.change(standing, pressed.incident, decision, now())).toBe(true);
-      expect(await incidents.change(standing, pressed.incident, decision, now()), 'who is slower').toBe(
-        false,
-      );
+      expect(await incidents.change(current, raised.incident, decision, now())).toBe(true);
+      expect(await incidents.change(current, raised.incident, decision, now()), 'the slower one').toBe(false);
       return isFirst;
     },
   };
-  await tellDue({ notifications: pressing });
+  await sendDue({ notifications: storeWithRaise });
   expect(repliesOf(incident).map(textOf).join()).toMatch(/<@U0ALICE> raised the alarm\. I notified/);
   expect((await notificationsOf(notifications, subjectOf(incident))).map(({ purpose }) => purpose)).toEqual([
     'incident',
@@ -249,68 +244,68 @@ test('a person’s decision during the post is posted too', async () => {
     'raised:to:U0BOB',
     'raised',
   ]);
-  const told = workspace.messages('D0ADA').at(-1);
-  if (told === undefined) throw new Error('the admin was not notified');
-  expect(textOf(told)).toMatch(
+  const alert = workspace.messages('D0ADA').at(-1);
+  if (alert === undefined) throw new Error('the admin was not notified');
+  expect(textOf(alert)).toMatch(
     /was transferred away, and no one here ordered this\*?\n<@U0ALICE> raised the alarm\. The thread in <#\w+>/,
   );
-  expect(textOf(told), 'which its thread says').not.toContain('What not to do');
-  expect(buttonsOf(told)).toEqual(['alert_ours']);
-  expect(phoneLines(told.blocks)).toBeLessThanOrEqual(14);
+  expect(textOf(alert), 'these details are in the thread').not.toContain('What not to do');
+  expect(buttonsOf(alert)).toEqual(['alert_ours']);
+  expect(phoneLines(alert.blocks)).toBeLessThanOrEqual(14);
 });
 
 test('the countdown of a transfer continues until a person explains it', async () => {
-  const incident = await show('pending_transfer');
-  await tellDue();
+  const incident = await saveIncident('pending_transfer');
+  await sendDue();
   expect(textOf(headsOf(incident)[0] ?? { blocks: [] })).toMatch(/4 days and 22 hours left/);
   nowMs += 30 * HOUR_MS;
-  await tellDue();
+  await sendDue();
   expect(textOf(headsOf(incident)[0] ?? { blocks: [] })).toMatch(/3 days and 16 hours left/);
-  const standing = await incidents.find(incident.id);
+  const current = await incidents.find(incident.id);
   const said =
-    standing &&
-    confirmAsOurs(standing, { by: 'U0BOB', reason: 'ours', shownHash: hashIncident(standing) }, false);
-  if (standing === undefined || !said?.ok) throw new Error('it was refused');
+    current &&
+    confirmAsOurs(current, { by: 'U0BOB', reason: 'ours', shownHash: hashIncident(current) }, false);
+  if (current === undefined || !said?.ok) throw new Error('the change was refused');
   await incidents.change(
-    standing,
+    current,
     said.incident,
     { kind: 'incident_ours', actor: 'U0BOB', reason: 'ours' },
     now(),
   );
-  await tellDue();
+  await sendDue();
   expect(textOf(headsOf(incident)[0] ?? { blocks: [] })).not.toMatch(/left/);
   nowMs += 30 * HOUR_MS;
-  expect(await tellDue()).toEqual([]);
+  expect(await sendDue()).toEqual([]);
   expect(headsOf(incident)).toHaveLength(1);
 });
 
 test('the countdown ends when the name is seen at another registrar', async () => {
-  const transfer = await show('pending_transfer');
-  await tellDue();
+  const transfer = await saveIncident('pending_transfer');
+  await sendDue();
   nowMs += 80 * HOUR_MS;
-  const later = await show('registrar');
+  const later = await saveIncident('registrar');
   expect(later.id, 'after 72 hours it is another incident').not.toBe(transfer.id);
-  await tellDue();
+  await sendDue();
   expect(textOf(headsOf(transfer)[0] ?? { blocks: [] })).toMatch(/completed, at another registrar/);
   expect(textOf(headsOf(transfer)[0] ?? { blocks: [] })).not.toMatch(/left/);
   nowMs += 30 * HOUR_MS;
-  expect(await tellDue(), 'nothing counts any more').toEqual([]);
+  expect(await sendDue(), 'the countdown has ended').toEqual([]);
 });
 
-test('a message of three facts has at most 14 lines of 40 characters', async () => {
-  const incident = await show('pending_transfer');
-  await show('registrar');
-  await show('pending_delete');
-  await tellDue();
+test('an alert about three changes has at most 14 lines of 40 characters', async () => {
+  const incident = await saveIncident('pending_transfer');
+  await saveIncident('registrar');
+  await saveIncident('pending_delete');
+  await sendDue();
   const [head] = headsOf(incident);
-  if (head === undefined) throw new Error('it was not posted');
+  if (head === undefined) throw new Error('the alert was not posted');
   expect(linesOf(head)).toBeLessThanOrEqual(14);
 });
 
-test('a private order is only mentioned, without details', async () => {
-  const incident = await show('registrar', 'cafe.rest', 'secretorder');
+test('a private order is mentioned without details', async () => {
+  const incident = await saveIncident('registrar', 'cafe.rest', 'secretorder');
   const load = async () => ({ ...newOrder(['cafe.rest']), id: 'secretorder', isPrivate: true });
-  await tellDue({ load });
+  await sendDue({ load });
   const said = messagesOf(incident).map(textOf).join();
   expect(said).toMatch(/1 private order/);
   expect(said).not.toContain('secretorder');

@@ -21,7 +21,7 @@ import { blocksOf, expectMessage } from '../kit/limits.ts';
 const NOW = new Date('2027-06-14T09:00:00Z');
 const TODAY = '2027-06-14';
 
-function listed(name: string, daysLeft: number, more: Partial<WatchedDomain> = {}): ListedName {
+function newListed(name: string, daysLeft: number, more: Partial<WatchedDomain> = {}): ListedName {
   const at = new Date(NOW.getTime() + daysLeft * 86_400_000);
   const day = shiftDay(TODAY, daysLeft);
   return {
@@ -40,14 +40,14 @@ function listed(name: string, daysLeft: number, more: Partial<WatchedDomain> = {
 const renewal = { amount: { currency: 'EUR', minor: 1_800 }, validFrom: '2026-11-01', source: '', times: 1 };
 const calculateCost = () => [{ kind: 'renew' as const, until: '2027-06-30', renewal }];
 
-/** The text of a message on a phone, without anything to decipher. */
+/** A message's text, after checks that it is readable and within Slack's limits. */
 function read(message: Message): string {
   expectMessage(message);
   expect(unreadable(message.text, blocksOf(message.blocks))).toEqual([]);
   return textOf({ text: message.text, blocks: blocksOf(message.blocks) });
 }
 
-const expiring = (names: readonly ListedName[]) =>
+const showExpiring = (names: readonly ListedName[]) =>
   expiringMessage(
     { names, deleted: 0, dated: names.length, undated: 0 },
     { days: 90, offset: 0, now: NOW },
@@ -56,8 +56,8 @@ const expiring = (names: readonly ListedName[]) =>
     { hasService: true, isAtOtherRegistrar: () => false },
   );
 
-test('expiring: one line per name with its menu, the amount and the first name for a lock screen', () => {
-  const page = expiring(Array.from({ length: 20 }, (_, n) => listed(`place${n}.rest`, n + 3)));
+test('the expiring list has a line and a menu per name, and its notification names the first one', () => {
+  const page = showExpiring(Array.from({ length: 20 }, (_, n) => newListed(`place${n}.rest`, n + 3)));
   const text = read(page);
   expect(page.text).toBe('20 names expiring within 90 days, first place0.rest: 3 days, about €18.00');
   expect(text).toContain('*place4.rest* · 7 days · renew by 20 Jun, about €18.00\n');
@@ -71,33 +71,33 @@ test('expiring: one line per name with its menu, the amount and the first name f
 
 test.each<[what: string, more: Partial<WatchedDomain>, expected: RegExp]>([
   [
-    'a date that is an estimate',
+    'that the date is estimated',
     { expiry: { at: NOW, source: 'order' } },
     /^:warning: The date is estimated from the last order$/m,
   ],
-  ['a date that a person gave', { expiry: { at: NOW, source: 'person' } }, / · date entered manually/],
+  ['that a person entered the date', { expiry: { at: NOW, source: 'person' } }, / · date entered manually/],
   [
-    'a person’s wish',
+    'that a person wants to let the name lapse',
     { lapse: { reason: 'old', requestedBy: 'U0BOB', confirmed: undefined } },
     /^:warning: <@U0BOB> wants to let it lapse: “old”\. Not confirmed yet$/m,
   ],
   [
-    'a snooze',
+    'that the name is snoozed',
     { snooze: { until: new Date('2027-06-20T09:00:00Z'), by: 'U0BOB', reason: undefined } },
     / · snoozed until 20 Jun/,
   ],
   [
-    'a renewal that is not shown',
+    'that the registry doesn’t show a renewal yet',
     { renewed: { until: NOW, at: NOW } },
     /renewed, but the registry doesn’t show it yet/,
   ],
   ['that there was no lookup', { lastLookupAt: undefined }, / · not looked up yet/],
-])('expiring says %s', (_what, more, expected) => {
-  expect(read(expiring([listed('cafe.rest', 9, more)]))).toMatch(expected);
-  expect(read(expiring([listed('cafe.rest', 9)]))).not.toMatch(expected);
+])('the expiring list says %s', (_what, more, expected) => {
+  expect(read(showExpiring([newListed('cafe.rest', 9, more)]))).toMatch(expected);
+  expect(read(showExpiring([newListed('cafe.rest', 9)]))).not.toMatch(expected);
 });
 
-test('names: one line per name, two buttons and a menu', () => {
+test('the names list has one line per name, two buttons and a menu', () => {
   const names = Array.from({ length: 50 }, (_, n) => ({
     name: `place${n}.rest`,
     expiresAt: NOW,
@@ -132,9 +132,9 @@ test('names: one line per name, two buttons and a menu', () => {
   expect(Math.max(...rows)).toBeLessThanOrEqual(3);
 });
 
-function known(values: readonly string[]) {
-  const fact = createFact(values);
-  const value = fact.state === 'seen' ? fact.value : [];
+function fact(values: readonly string[]) {
+  const created = createFact(values);
+  const value = created.state === 'seen' ? created.value : [];
   return {
     current: { value, since: NOW, firstSeen: NOW, lastSeen: NOW },
     past: [],
@@ -148,19 +148,19 @@ function usualName(): NameScreen {
   return {
     hasService: true,
     name: 'cafe.rest',
-    listed: listed('cafe.rest', 60),
+    listed: newListed('cafe.rest', 60),
     knownName: {
       history: {
-        ...{ registration: known(['registered']), registrar: known(['name:Sandbox Registrar Ltd']) },
-        ...{ statuses: known(['active']), nameservers: known(['ns1.dns.example', 'ns2.dns.example']) },
+        ...{ registration: fact(['registered']), registrar: fact(['name:Sandbox Registrar Ltd']) },
+        ...{ statuses: fact(['active']), nameservers: fact(['ns1.dns.example', 'ns2.dns.example']) },
         ...{
-          a: known(['198.51.100.7']),
-          www_a: known(['198.51.100.7']),
-          aaaa: known([]),
-          www_aaaa: known([]),
+          a: fact(['198.51.100.7']),
+          www_a: fact(['198.51.100.7']),
+          aaaa: fact([]),
+          www_aaaa: fact([]),
         },
-        ...{ mx: known(['10 mail.cafe.rest']), spf: known(['v=spf1']), dmarc: known(['v=DMARC1']) },
-        ...{ caa: known(['0 issue letsencrypt.org']), ds: known([]) },
+        ...{ mx: fact(['10 mail.cafe.rest']), spf: fact(['v=spf1']), dmarc: fact(['v=DMARC1']) },
+        ...{ caa: fact(['0 issue letsencrypt.org']), ds: fact([]) },
       },
       knownChanges: [],
       isFirstLookup: false,
@@ -177,18 +177,18 @@ function usualName(): NameScreen {
   };
 }
 
-test('name: a date without a time zone is marked as the earliest reading', () => {
+test('the name screen says that a date without a time zone may be a day later', () => {
   const usual = usualName();
-  const withDate = (values: readonly string[]) =>
+  const readWithDate = (values: readonly string[]) =>
     read(
       nameScreen({
         ...usual,
-        knownName: { ...usual.knownName, history: { ...usual.knownName.history, expires_at: known(values) } },
+        knownName: { ...usual.knownName, history: { ...usual.knownName.history, expires_at: fact(values) } },
       }),
     );
   const date = '2027-08-13T10:00:00.000Z';
-  expect(withDate([date])).not.toContain('earliest reading');
-  expect(withDate([date, EARLIEST_TIME_MARK])).toContain(
+  expect(readWithDate([date])).not.toContain('or a day later');
+  expect(readWithDate([date, EARLIEST_TIME_MARK])).toContain(
     'Expires 13 Aug 2027* (in 60 days), or a day later: the registry gives no time zone.',
   );
 });
@@ -203,19 +203,19 @@ const changeOf = (kind: IncidentKind): ListedIncident['changes'][number] => ({
   ...{ beforeLastSeenAt: NOW, afterFirstSeenAt: NOW, noticedAt: NOW },
 });
 
-test('name: no Renew while it is unexplained at another registrar; all open incidents are linked', () => {
-  const idsWith = (...incidents: ListedIncident[]) =>
+test('the name screen offers no renewal during a registrar incident, and links to all open incidents', () => {
+  const listButtons = (...incidents: ListedIncident[]) =>
     buttonIds({ blocks: blocksOf(nameScreen({ ...usualName(), incidents }).blocks) });
-  expect(idsWith()).toContain('reminder_renew');
-  expect(idsWith(incidentOf(1, 'lock'))).toContain('reminder_renew');
-  expect(idsWith(incidentOf(1, 'registrar'))).not.toContain('reminder_renew');
+  expect(listButtons()).toContain('reminder_renew');
+  expect(listButtons(incidentOf(1, 'lock'))).toContain('reminder_renew');
+  expect(listButtons(incidentOf(1, 'registrar'))).not.toContain('reminder_renew');
   const many = Array.from({ length: 6 }, (_, n) => incidentOf(n, 'ds'));
-  expect(idsWith(...many)).toContain('incidents_all');
+  expect(listButtons(...many)).toContain('incidents_all');
   expect(read(nameScreen({ ...usualName(), incidents: many }))).toContain('2 more open incidents.');
-  expect(idsWith(...many.slice(2))).not.toContain('incidents_all');
+  expect(listButtons(...many.slice(2))).not.toContain('incidents_all');
 });
 
-test('name: fits a phone if nothing is unusual', () => {
+test('the name screen fits on a phone if nothing is unusual', () => {
   const message = nameScreen(usualName());
   const text = read(message);
   expect(message.text).toBe('cafe.rest, about €18.00: Expires 13 Aug 2027 (in 60 days).');
@@ -224,7 +224,7 @@ test('name: fits a phone if nothing is unusual', () => {
   expect(phoneLines(blocksOf(message.blocks))).toBeLessThanOrEqual(26);
 });
 
-test('whether to let a name lapse: the question first, then what stops and what waiting costs', () => {
+test('the lapse question is short, and has the impact, the deadlines and their costs', () => {
   const waiting = waitingText(calculateCost(), TODAY);
   const details = { owner: undefined, tags: [], channel: undefined, note: undefined };
   const decision = { kind: 'lapse_confirmed', reason: 'it is over', askedBy: 'U0ALICE' } as const;
@@ -235,12 +235,12 @@ test('whether to let a name lapse: the question first, then what stops and what 
     ...{ proposer: 'U0ALICE', proposedAt: NOW, expiresAt: undefined, origin: undefined },
     ...({ confirmations: [], state: 'proposed', endedBy: undefined } as const),
   };
-  const known = {
+  const briefing = {
     impact: [':x: Mail will stop working, now delivered to `mail.cafe.rest`'],
     deadlinesText: waiting,
     priceSuffix: ', about €18.00',
   };
-  const message = lapseView(proposal, known).question({ userId: '', locale: 'en-GB', progress: [] });
+  const message = lapseView(proposal, briefing).question({ userId: '', locale: 'en-GB', progress: [] });
   const text = read(message);
   expect(message.text).toBe('cafe.rest, about €18.00: let it lapse? Requested by <@U0ALICE>: “it is over”');
   expect(text).toContain('*Let* *cafe.rest* *lapse?*\n');

@@ -6,30 +6,30 @@ beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
 test.each(['Compared', 'Changed'] as const)(
-  '%s: the importer of many names sees the progress, at most three times, and nothing after the end',
+  '%s: a long import reports its progress at most three times, and not after its end',
   async (activity) => {
-    const told: string[] = [];
-    let reach: ReportProgress = () => undefined;
-    let end = () => {};
+    const messages: string[] = [];
+    let report: ReportProgress = () => undefined;
+    let finish = () => {};
     const outcome = runWithImportProgress(
-      async (message) => void told.push(typeof message === 'string' ? message : message.text),
+      async (message) => void messages.push(typeof message === 'string' ? message : message.text),
       activity,
       (progress) =>
         new Promise<string>((resolve) => {
-          reach = progress;
-          end = () => resolve('the plan');
+          report = progress;
+          finish = () => resolve('the plan');
         }),
     );
     await vi.advanceTimersByTimeAsync(1_999);
-    expect(told).toEqual([]);
+    expect(messages).toEqual([]);
     await vi.advanceTimersByTimeAsync(1);
-    reach(500, 20_000);
+    report(500, 20_000);
     await vi.advanceTimersByTimeAsync(18_000);
-    reach(19_500, 20_000);
-    expect(told).toEqual(['Reading the file.', `${activity} 500 of 20,000 names so far.`]);
-    end();
+    report(19_500, 20_000);
+    expect(messages).toEqual(['Reading the file.', `${activity} 500 of 20,000 names so far.`]);
+    finish();
     expect(await outcome).toBe('the plan');
     await vi.advanceTimersByTimeAsync(600_000);
-    expect(told).toHaveLength(2);
+    expect(messages).toHaveLength(2);
   },
 );

@@ -19,7 +19,7 @@ describe('the alert about a person who left', () => {
     expect(phoneLines(blocks)).toBeLessThanOrEqual(14);
   });
 
-  test('says one name without a rest', () => {
+  test('names a single name', () => {
     const { text } = ownerLeftMessage('U0CAROL', { names: ['cafe.rest'], total: 1 });
     expect(text).toBe('<@U0CAROL> has left, so 1 name needs an owner: cafe.rest');
   });
@@ -33,7 +33,7 @@ describe('the last line of a digest', () => {
       { withoutOwner: 2, ownerLeft: 3 },
       '2 names without an owner (`/domain names owner:none`) · 3 names whose owner has left (`owner:left`)',
     ],
-  ])('counts %j', (counts, text) => {
+  ])('counts names without an owner: %j', (counts, text) => {
     expect(ownerlessLine(counts)[0]?.text?.text).toBe(text);
   });
 });

@@ -54,13 +54,13 @@ function assessImpact(...items: readonly ImpactItem[]): Impact {
   return { task: 'delete', seenAt: ASKED_AT, items, isInUse: 'yes', areNewNameserversReady: undefined };
 }
 
-function ofTask(task: Order['task'], changes: Partial<Order> = {}, names: readonly string[] = NAMES): Order {
+function newTask(task: Order['task'], changes: Partial<Order> = {}, names: readonly string[] = NAMES): Order {
   const checked = findTask(task).check(SAMPLE_INPUTS[task]);
-  if (!checked.ok) throw new Error(`the sample for ${task} is wrong`);
+  if (!checked.ok) throw new Error(`the sample for ${task} is invalid`);
   return sampleOrder('PENDING', { task, input: checked.input, ...changes }, names);
 }
-const signed: ImpactItem = { code: 'no_transfer_lock', severity: 'at_stake' };
-const looked = (atRequest: Impact, latest = atRequest) => ({
+const noLock: ImpactItem = { code: 'no_transfer_lock', severity: 'at_stake' };
+const impact = (atRequest: Impact, latest = atRequest) => ({
   impact: {
     atRequest,
     latest,
@@ -73,7 +73,7 @@ const looked = (atRequest: Impact, latest = atRequest) => ({
 const waiting = sampleOrder('PENDING', {}, NAMES);
 
 /** A row of the table: its fact, an order and its briefing with the unusual fact, and the visible text. */
-type Case = readonly [fact: string, order: Order, extras: Partial<Briefing>, open: readonly string[]];
+type Case = readonly [fact: string, order: Order, extras: Partial<Briefing>, texts: readonly string[]];
 const CASES: readonly Case[] = [
   [
     'price',
@@ -81,7 +81,7 @@ const CASES: readonly Case[] = [
     { cost: calculateCost(0, 1) },
     ['This may cost money (price unknown)'],
   ],
-  ['price', ofTask('owner-change'), { cost: undefined }, ['price unknown']],
+  ['price', newTask('owner-change'), { cost: undefined }, ['price unknown']],
   [
     'price',
     sampleOrder('PENDING', {}, ['a.rest', 'b.rest']),
@@ -157,11 +157,11 @@ const CASES: readonly Case[] = [
     { history: [orderEvent('asked', 'PENDING', { question: 'for two years?' })] },
     ['“for two years?”'],
   ],
-  ['impact: at risk or not checked', ofTask('authcode'), looked(assessImpact(signed)), ['No transfer lock']],
+  ['impact: at risk or not checked', newTask('authcode'), impact(assessImpact(noLock)), ['No transfer lock']],
   [
     'impact: nothing found, or new nameservers work',
-    ofTask('delete'),
-    looked({ ...assessImpact(), isInUse: 'no' }),
+    newTask('delete'),
+    impact({ ...assessImpact(), isInUse: 'no' }),
     ['No website or mail found'],
   ],
   [
@@ -184,7 +184,7 @@ const CASES: readonly Case[] = [
   ['service’s response', sampleOrder('FAILED'), {}, ['EF01015 “not in this account”']],
 ];
 
-function textOfBlocks(blocks: readonly object[]): string {
+function textOf(blocks: readonly object[]): string {
   const texts: string[] = [];
   JSON.stringify(blocks, (key, value: unknown) => {
     if (key === 'text' && typeof value === 'string') texts.push(value);
@@ -209,28 +209,28 @@ describe('the facts of a card', () => {
     'public records about an unknown outcome',
   ];
 
-  it('has a case for each row that can be unusual', () => {
-    const tried = new Set(CASES.map(([fact]) => fact));
-    const missing = rows.filter(({ fact, unusual }) => unusual !== '–' && !tried.has(fact));
+  it('have a case for each row that can be unusual', () => {
+    const covered = new Set(CASES.map(([fact]) => fact));
+    const missing = rows.filter(({ fact, unusual }) => unusual !== '–' && !covered.has(fact));
     expect(missing.map(({ fact }) => fact)).toEqual(ELSEWHERE);
-    expect([...tried].filter((fact) => !rows.some((row) => row.fact === fact))).toEqual([]);
+    expect([...covered].filter((fact) => !rows.some((row) => row.fact === fact))).toEqual([]);
   });
 
-  it.each(CASES)('%s: is visible if unusual', (_fact, order, extras, open) => {
+  it.each(CASES)('include “%s” if unusual (%#)', (_fact, order, extras, texts) => {
     const card = cardOf(order, { ...USUAL, ...extras });
-    const shown = textOfBlocks([{ text: card.text }, ...card.blocks]);
-    for (const text of open) expect(shown).toContain(text);
+    const shown = textOf([{ text: card.text }, ...card.blocks]);
+    for (const text of texts) expect(shown).toContain(text);
     const usual = cardOf(waiting, USUAL);
-    const before = textOfBlocks([{ text: usual.text }, ...usual.blocks]);
-    for (const text of open) expect(before, 'it is not said of a usual order').not.toContain(text);
+    const before = textOf([{ text: usual.text }, ...usual.blocks]);
+    for (const text of texts) expect(before, 'a usual order doesn’t have it').not.toContain(text);
   });
 
-  it('are in Details if they explain', () => {
+  it('have their explanations in Details', () => {
     const history = [orderEvent('requested', 'PENDING', { price: calculateCost(3_600) })];
     const briefing = newBriefing({ ...USUAL, statement: statedBy(waiting), history });
     const origin = { channelId: 'C1' };
     const view = orderDetailsView({ order: waiting, briefing, canDecide: true, origin, page: 1 });
-    const shown = textOfBlocks(view.blocks);
+    const shown = textOf(view.blocks);
     for (const text of [
       'about €36.00 (price list of 1 Nov 2026)',
       'This is 2 times the 1-year price',
@@ -242,11 +242,11 @@ describe('the facts of a card', () => {
       expect(shown).toContain(text);
   });
 
-  it('of an ended order are in Details, too', () => {
+  it('of a closed order are in Details, too', () => {
     const order = sampleOrder('SUCCEEDED', { emergencyApprovedBy: 'U0ADA' });
-    const why = 'the shop is down, '.repeat(10);
+    const reason = 'the shop is down, '.repeat(10);
     const history = [
-      orderEvent('emergency_approved', 'APPROVED', { reason: why, actor: 'U0ADA', version: 2, at: ASKED_AT }),
+      orderEvent('emergency_approved', 'APPROVED', { reason, actor: 'U0ADA', version: 2, at: ASKED_AT }),
     ];
     const data = { created: '2026-11-21T10:00:00Z' };
     const items = order.items.map((item) => ({
@@ -262,9 +262,9 @@ describe('the facts of a card', () => {
       origin: { channelId: 'C1' },
       page: 1,
     });
-    const shown = textOfBlocks(view.blocks);
+    const shown = textOf(view.blocks);
     for (const text of [
-      why.trim(),
+      reason.trim(),
       'not reviewed yet',
       'S0105 The domain was renewed.',
       '20261121-app1-7',
@@ -274,17 +274,17 @@ describe('the facts of a card', () => {
     expect(phoneLines(blocksOf(cardOf(ended, briefing).blocks))).toBeLessThanOrEqual(6);
   });
 
-  it('of an accepted task keep the approver and the transfer lock', () => {
+  it('of an accepted task include the approver and the transfer lock', () => {
     const name = 'cafe-downtown.rest';
     const accepted = sampleOrder('SUCCEEDED', { task: 'owner-change', input: { name } }, [name]);
     const order = { ...accepted, items: accepted.items.map((item) => ({ ...item, answeredAt: ASKED_AT })) };
     const { blocks } = cardOf(order, newBriefing({ ...USUAL, history: [approvedBy(order, ['U0BOB'])] }));
-    const text = textOfBlocks(blocksOf(blocks));
+    const text = textOf(blocksOf(blocks));
     expect(text).toMatch(/approved by @person · no transfers until \d+ \w+ \d{4}\n/);
     expect(text).not.toContain('…');
   });
 
-  it('leave a usual card as short as possible', () => {
+  it('keep a usual card short', () => {
     expect(phoneLines(blocksOf(cardOf(waiting, USUAL).blocks))).toBeLessThanOrEqual(12);
   });
 });

@@ -20,7 +20,7 @@ import { newTeamSettings } from '../../support/settings.ts';
 import { slackContextWith } from '../../support/slack-context.ts';
 import { statedBy } from './samples.ts';
 
-/* Cards and threads, whatever happens between two reads. */
+/* Cards and threads of orders that change between two reads. */
 
 let rig: Awaited<ReturnType<typeof startRig>>;
 let workspace: Workspace;
@@ -43,7 +43,6 @@ interface Changes {
   readonly leaseMs?: number;
 }
 
-/** Updates the messages of an order. */
 function notifyOrder(
   { notifications = rig.notifications, leaseMs = 12_000, web: slack = web }: Changes,
   id: string,
@@ -75,7 +74,7 @@ const DONE = { summary: { code: 'done' }, code: 'S01', text: 'Domain renewed' } 
 const apply = (order: Order, event: OrderEvent) => rig.apply(order.id, event, new Date());
 
 /** An order whose first request is running. */
-async function underWay(): Promise<Order> {
+async function createSendingOrder(): Promise<Order> {
   const order = await rig.keep(newOrder({ state: 'APPROVED', expiresAt: undefined, remindAt: undefined }));
   await apply(order, { type: 'claimed', workerId: 'w' });
   return apply(order, { type: 'sending', workerId: 'w', n: 1 });
@@ -87,7 +86,7 @@ const cardsOf = (order: Order) => messagesOf(order).filter(({ thread_ts }) => th
 const repliesOf = (order: Order) => messagesOf(order).filter(({ thread_ts }) => thread_ts !== undefined);
 
 /** The store, with an order that changes right after its first read. */
-function movingOn(order: Order, event: OrderEvent): NotificationStore {
+function changeAfterClaim(order: Order, event: OrderEvent): NotificationStore {
   return {
     ...rig.notifications,
     async claim(...lease) {
@@ -98,17 +97,17 @@ function movingOn(order: Order, event: OrderEvent): NotificationStore {
   };
 }
 
-test('a result is posted with its content, even if the order was read before it ended', async () => {
-  const order = await underWay();
+test('a result is posted with its content, even if the order ended after it was read', async () => {
+  const order = await createSendingOrder();
   const ended = { type: 'answered', n: 1, outcome: 'SUCCEEDED', result: DONE } as const;
-  await notifyOrder({ notifications: movingOn(order, ended) }, order.id);
+  await notifyOrder({ notifications: changeAfterClaim(order, ended) }, order.id);
   const [reply, ...others] = repliesOf(order);
   expect(others).toEqual([]);
   expect(textOf(reply ?? { blocks: [] })).toMatch(/Domain renewed/);
   expect(cardsOf(order).map((card) => orderOf(card)?.state)).toEqual(['SUCCEEDED']);
 });
 
-test('a draft that was sent although the database lost its confirmation is posted anyway', async () => {
+test('a draft whose confirmation and sending the database lost is posted as unknown', async () => {
   const order = await rig.keep(newOrder({ state: 'DRAFT', remindAt: undefined }));
   await notifyOrder({}, order.id);
   expect(messagesOf(order), 'while it is a draft').toEqual([]);
@@ -117,7 +116,7 @@ test('a draft that was sent although the database lost its confirmation is poste
   await notifyOrder({}, order.id);
   expect(cardsOf(order).map((card) => orderOf(card)?.state)).toEqual(['UNKNOWN']);
   expect(repliesOf(order).map(textOf).join('\n')).toMatch(/outcome unknown/);
-  expect(cardsOf(order).map(textOf).join('\n'), 'what is known of it').toMatch(/Domain renewed/);
+  expect(cardsOf(order).map(textOf).join('\n'), 'the known result').toMatch(/Domain renewed/);
 });
 
 test('a card posted by a bot that died is adopted when its button is clicked', async () => {

@@ -26,13 +26,13 @@ import { ASKED_AT, cardOf, SAMPLE_INPUTS, SECRET_HASH, sampleOrder } from './sam
 const APPROVERS = ['U0BOB', 'S0APPROVERS'];
 const KINDS = ['approved', 'denied', 'cancelled', 'expired', 'reminded', 'resolved', 'finished'] as const;
 
-function happening<Kind extends HistoryEvent['kind']>(kind: Kind, state: OrderState, said: object = {}) {
-  return orderEvent(kind, state, { actor: 'U0BOB', ...said });
+function newEvent<Kind extends HistoryEvent['kind']>(kind: Kind, state: OrderState, fields: object = {}) {
+  return orderEvent(kind, state, { actor: 'U0BOB', ...fields });
 }
 
 function historyOf(order: Order, kinds: readonly (typeof KINDS)[number][], reason: string) {
   return kinds.map((kind, index) =>
-    happening(kind, order.state, {
+    newEvent(kind, order.state, {
       ...{ version: index + 1, at: ASKED_AT },
       ...{ reason, ctids: [order.id], outcome: 'SUCCEEDED', lapsed: ['U0CAROL'] },
     }),
@@ -53,7 +53,7 @@ function messagesOf(order: Order, statement: Statement, reason: string): Message
 }
 
 it('a response that is one value is shown without a label', () => {
-  const said = (data: unknown) => {
+  const formatAnswer = (data: unknown) => {
     const order = sampleOrder('SUCCEEDED');
     const items = order.items.map((item) => ({
       ...item,
@@ -61,24 +61,24 @@ it('a response that is one value is shown without a label', () => {
     }));
     return answerSections({ ...order, items }, (name) => name);
   };
-  expect(said('[secret]')).toEqual(['• [secret]']);
-  expect(said({ status: 'active' })).toEqual(['• Status: active']);
+  expect(formatAnswer('[secret]')).toEqual(['• [secret]']);
+  expect(formatAnswer({ status: 'active' })).toEqual(['• Status: active']);
 });
 
 describe('a card', () => {
-  it.each(ORDER_STATES)('that is %s', (state) => {
+  it.each(ORDER_STATES)('shows the state %s', (state) => {
     const order = sampleOrder(state);
     const approved = order.approvals.map(({ userId }) => approvedBy(order, [userId]));
-    const history = [...approved, happening('denied', 'DENIED', { reason: 'too expensive' })];
+    const history = [...approved, newEvent('denied', 'DENIED', { reason: 'too expensive' })];
     const card = cardOf(order, { approvers: APPROVERS, history });
     expectMessage(card);
     expect(rendered(card)).toMatchSnapshot();
   });
 
-  it.each(ORDER_TASK_NAMES)('for the task %s', (task) => {
+  it.each(ORDER_TASK_NAMES)('shows the task %s', (task) => {
     const input = SAMPLE_INPUTS[task];
     const checked = findTask(task).check(input);
-    if (!checked.ok) throw new Error(`the sample for ${task} is wrong: ${JSON.stringify(checked.issues)}`);
+    if (!checked.ok) throw new Error(`the sample for ${task} is invalid: ${JSON.stringify(checked.issues)}`);
     const order = sampleOrder(
       'PENDING',
       { task, input: checked.input, secretHash: task === 'transfer' ? SECRET_HASH : undefined },
@@ -89,12 +89,12 @@ describe('a card', () => {
     expect(rendered(card)).toMatchSnapshot();
   });
 
-  it('says once that it costs money', () => {
+  it('says only once that the order costs money', () => {
     const card = JSON.stringify(cardOf(sampleOrder('PENDING'), { approvers: APPROVERS }));
     expect(card.match(/costs money/gi)).toHaveLength(1);
   });
 
-  it('omits empty facts, and starts with DEMO', () => {
+  it('omits empty facts, and starts with DEMO in a demo context', () => {
     const input = { name: 'cafe.rest', nameServers: ['ns1.example.net', 'ns2.example.net'] };
     const free = sampleOrder('PENDING', { task: 'nameservers', input });
     const shown = JSON.stringify(cardOf(free, { approvers: APPROVERS }).blocks);
@@ -102,7 +102,7 @@ describe('a card', () => {
     expect(shown).toContain('ns1.example.net');
     const renewal = JSON.stringify(cardOf(sampleOrder('PENDING'), { approvers: APPROVERS }));
     expect(renewal).toContain('This costs money (price unknown)');
-    expect(renewal, 'the title says it').not.toContain('Period');
+    expect(renewal, 'it’s in the title').not.toContain('Period');
     const titles = [4, 1].map((context) => {
       const order = { ...free, account: { ...free.account, context } };
       return cardOf(order, { approvers: APPROVERS }).text;
@@ -145,7 +145,7 @@ describe('a card', () => {
       },
       'nameservers',
     ],
-  ] as const)('with %s must be viewed before approving, and *Details* has them all', (_what, input, task) => {
+  ] as const)('has a Details button instead of Approve with %s', (_what, input, task) => {
     const order = sampleOrder('PENDING', { task, input }, 'names' in input ? input.names : ['s.rest']);
     const card = cardOf(order, { approvers: APPROVERS });
     expectMessage(card);
@@ -153,7 +153,7 @@ describe('a card', () => {
     expect(JSON.stringify(card.blocks)).toContain('order_look');
   });
 
-  it('has at most the allowed length on a phone', () => {
+  it('stays short on a phone', () => {
     const lengthOf = (order: Order) => phoneLines(blocksOf(cardOf(order, { approvers: APPROVERS }).blocks));
     expect(lengthOf(sampleOrder('PENDING')), 'one name, price unknown').toBeLessThanOrEqual(14);
     const reason = 'the client has paid for it, '.repeat(30);
@@ -166,18 +166,18 @@ describe('a card', () => {
 });
 
 describe('the history', () => {
-  it('says how an order ended, and that an accepted one was accepted', () => {
+  it('says how an order ended, and distinguishes accepted from done', () => {
     const shown = (task: Order['task'], kind: 'finished' | 'resolved', more: object) =>
-      JSON.stringify(orderHistory({ task }, [happening(kind, 'SUCCEEDED', more)]));
+      JSON.stringify(orderHistory({ task }, [newEvent(kind, 'SUCCEEDED', more)]));
     expect(shown('renew', 'finished', { endingEvent: 'answered' })).toContain('result: done');
     expect(shown('restore', 'finished', { endingEvent: 'answered' })).toMatch(/ accepted"/);
     expect(shown('restore', 'finished', { endingEvent: 'resolved' })).toMatch(/ done"/);
     expect(shown('restore', 'resolved', { outcome: 'SUCCEEDED' })).toContain('marked as done by <@U0BOB>');
   });
 
-  it('says why a request was repeated, or waits for it', () => {
+  it('says why a request was retried or will be', () => {
     const history = (['sending', 'retry_scheduled'] as const).map((kind) =>
-      happening(kind, 'EXECUTING', { retryReason: { code: kind === 'sending' ? 'session_ended' : 'busy' } }),
+      newEvent(kind, 'EXECUTING', { retryReason: { code: kind === 'sending' ? 'session_ended' : 'busy' } }),
     );
     const shown = JSON.stringify(orderHistory(sampleOrder('EXECUTING'), history));
     expect(shown).toContain(
@@ -198,23 +198,23 @@ describe('a reply', () => {
       }),
       approvedBy(order('PENDING', { approvalsRequired: 2 }), ['U0BOB']),
     ],
-    ['denied', order('DENIED'), happening('denied', 'DENIED', { reason: 'too expensive' })],
-    ['cancelled', order('CANCELLED'), happening('cancelled', 'CANCELLED')],
-    ['expired', order('EXPIRED'), happening('expired', 'EXPIRED')],
-    ['reminded', order('PENDING'), happening('reminded', 'PENDING')],
-    ['done', order('SUCCEEDED'), happening('finished', 'SUCCEEDED')],
-    ['failed', order('FAILED'), happening('finished', 'FAILED')],
-    ['unknown', order('UNKNOWN'), happening('finished', 'UNKNOWN')],
+    ['a denial', order('DENIED'), newEvent('denied', 'DENIED', { reason: 'too expensive' })],
+    ['a cancellation', order('CANCELLED'), newEvent('cancelled', 'CANCELLED')],
+    ['an expiry', order('EXPIRED'), newEvent('expired', 'EXPIRED')],
+    ['a reminder', order('PENDING'), newEvent('reminded', 'PENDING')],
+    ['a success', order('SUCCEEDED'), newEvent('finished', 'SUCCEEDED')],
+    ['a failure', order('FAILED'), newEvent('finished', 'FAILED')],
+    ['an unknown outcome', order('UNKNOWN'), newEvent('finished', 'UNKNOWN')],
     [
-      'resolved',
+      'a settled order',
       order('SUCCEEDED'),
-      happening('resolved', 'SUCCEEDED', { outcome: 'SUCCEEDED', reason: 'seen in RDAP' }),
+      newEvent('resolved', 'SUCCEEDED', { outcome: 'SUCCEEDED', reason: 'seen in RDAP' }),
     ],
   ];
 
-  it.each(cases)('%s', (_, about, what) => {
-    const reply = orderReply(about, what, APPROVERS);
-    if (reply === undefined) throw new Error('nothing is said');
+  it.each(cases)('reports %s', (_, about, event) => {
+    const reply = orderReply(about, event, APPROVERS);
+    if (reply === undefined) throw new Error('there is no reply');
     expectMessage(reply);
     expect(rendered(reply)).toMatchSnapshot();
   });
@@ -225,10 +225,10 @@ describe('a reply', () => {
     ['owner-change', 'cafe.com', true],
     ['create', 'cafe.de', false],
     ['renew', 'cafe.com', false],
-  ] as const)('of %s for %s mentions the registrant’s confirmation: %s', (task, name, isSaid) => {
+  ] as const)('about %s of %s mentions the registrant’s confirmation: %s', (task, name, isSaid) => {
     const done = sampleOrder('SUCCEEDED', { task, input: { names: [name] } }, [name]);
-    const reply = orderReply(done, happening('finished', 'SUCCEEDED'), APPROVERS);
-    if (reply === undefined) throw new Error('nothing is said');
+    const reply = orderReply(done, newEvent('finished', 'SUCCEEDED'), APPROVERS);
+    if (reply === undefined) throw new Error('there is no reply');
     expect(rendered(reply).includes('isn’t confirmed within 15 days.')).toBe(isSaid);
   });
 
@@ -242,12 +242,12 @@ describe('a reply', () => {
       },
     ];
     const settled = sampleOrder('SUCCEEDED', { items });
-    const finished = happening('finished', 'SUCCEEDED', { endingEvent: 'resolved' });
+    const finished = newEvent('finished', 'SUCCEEDED', { endingEvent: 'resolved' });
     expect(orderReply(settled, finished, APPROVERS)).toBeUndefined();
     const answered = { ...finished, endingEvent: 'answered' };
-    expect(orderReply(settled, answered, APPROVERS), 'another name’s answer ended it').toBeDefined();
-    expect(orderReply(settled, happening('finished', 'UNKNOWN'), APPROVERS)).toBeUndefined();
-    expect(orderReply(settled, happening('resolved', 'SUCCEEDED'), APPROVERS)).toBeDefined();
+    expect(orderReply(settled, answered, APPROVERS), 'if another name’s response ended it').toBeDefined();
+    expect(orderReply(settled, newEvent('finished', 'UNKNOWN'), APPROVERS)).toBeUndefined();
+    expect(orderReply(settled, newEvent('resolved', 'SUCCEEDED'), APPROVERS)).toBeDefined();
   });
 
   it('says how many of several names failed', () => {
@@ -257,7 +257,7 @@ describe('a reply', () => {
       { ...first, state: 'SUCCEEDED' as const, result: { summary: { code: 'done' } as const } },
       second,
     ];
-    const reply = orderReply(sampleOrder('FAILED', { items }), happening('finished', 'FAILED'), APPROVERS);
+    const reply = orderReply(sampleOrder('FAILED', { items }), newEvent('finished', 'FAILED'), APPROVERS);
     expect(reply?.text).toContain('failed for 1 of 2 names');
   });
 });
@@ -277,7 +277,7 @@ const HOSTILE = [
   '&',
 ];
 
-const words = fc
+const hostileText = fc
   .array(fc.oneof(fc.constantFrom(...HOSTILE), fc.string({ unit: 'grapheme', maxLength: 40 })), {
     maxLength: 8,
   })
@@ -287,12 +287,12 @@ const hostileOrder = fc
   .record({
     state: fc.constantFrom(...ORDER_STATES),
     task: fc.constantFrom(...ORDER_TASK_NAMES),
-    name: words,
+    name: hostileText,
     count: fc.constantFrom(1, 1, 2, 50),
-    reason: words,
-    login: words,
-    value: words,
-    said: words,
+    reason: hostileText,
+    login: hostileText,
+    value: hostileText,
+    said: hostileText,
     long: fc.boolean(),
   })
   .map(({ state, task, name, count, reason, login, value, said, long }) => {
@@ -332,15 +332,15 @@ function hostileStatement(order: Order, body: StatementObject): Statement {
   };
 }
 
-describe('any text of people and the service', () => {
-  const MEANT = new Set(['U0ALICE', 'U0BOB', 'U0CAROL', 'S0APPROVERS']);
+describe('hostile text from people and the service', () => {
+  const EXPECTED_MENTIONS = new Set(['U0ALICE', 'U0BOB', 'U0CAROL', 'S0APPROVERS']);
 
-  it('stays within the limits and mentions nobody', () => {
+  it('stays within Slack’s limits and mentions no one', () => {
     fc.assert(
       fc.property(hostileOrder, ({ order, statement, reason }) => {
         for (const each of messagesOf(order, statement, reason)) {
           expectMessage(each);
-          expect(pinged(each).filter((id) => !MEANT.has(id))).toEqual([]);
+          expect(pinged(each).filter((id) => !EXPECTED_MENTIONS.has(id))).toEqual([]);
           expect(each.text).not.toMatch(/@(here|channel|everyone)/);
         }
         const data = {
@@ -373,10 +373,10 @@ describe('any text of people and the service', () => {
 
 it.each([
   ['a password, over JSON', 'password', { mode: 'HTTP' }, false],
-  ['a password, over XML for what was asked', 'password', { mode: 'frame' }, true],
-  ['two factors, over XML always', 'two_factor', { mode: 'frame' }, true],
+  ['a password, over XML because of its mode', 'password', { mode: 'frame' }, true],
+  ['two factors, always over XML', 'two_factor', { mode: 'frame' }, true],
 ] as const)(
-  'a redirect with %s: its card has the interface and the id to search for',
+  'the card of a redirect with %s, has the interface and the ID to search for',
   (_how, method, typed, isXml) => {
     const input = { source: 'www.cafe.rest', target: 'https://cafe.example/', type: 'domain', ...typed };
     const account = { id: 'a1', login: 'alice', method, context: 4 };

@@ -26,7 +26,7 @@ test.each<[StoredEvidence, string]>([
     { code: 'deleted' },
     'The registry shows that the name was deleted at the time this was sent, before its expiry.',
   ],
-])('%j has a text, and is stored unchanged', (finding, words) => {
+])('the finding %j is described, and stored unchanged', (finding, words) => {
   expect(recordFindingText(finding)).toBe(words);
   expect(storedEvidenceSchema.parse(JSON.parse(JSON.stringify(finding)))).toEqual(finding);
 });

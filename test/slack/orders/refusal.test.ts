@@ -6,7 +6,7 @@ import { issueText } from '../../../src/slack/orders/input-issue.view.ts';
 import { refusalText } from '../../../src/slack/orders/refusal.view.ts';
 import { retryReasonText, summaryText } from '../../../src/slack/orders/summary.view.ts';
 
-describe('a refusal says why and what to do', () => {
+describe('the text of a refusal', () => {
   test.each<[Refusal, RegExp]>([
     [{ code: 'draft_deleted' }, /^This wasn’t confirmed in time and was dropped\. Request it again/],
     [{ code: 'not_the_requester', action: 'cancel' }, /^Only the requester can cancel this\. An approver/],
@@ -62,12 +62,12 @@ describe('a refusal says why and what to do', () => {
       /^Nothing is waiting to be sent: the order is already done\./,
     ],
     [{ code: 'secret_key_missing' }, /^An encryption key is missing, .*It’s kept for an hour: try again/],
-  ])('%j', (refusal, words) => {
+  ])('says why and what to do: %j', (refusal, words) => {
     expect(refusalText(refusal)).toMatch(words);
   });
 });
 
-describe('errors of an input', () => {
+describe('the text of an input error', () => {
   test.each<[InputIssue, RegExp]>([
     [
       { field: 'names', code: 'too_many_names', max: 50 },
@@ -87,12 +87,12 @@ describe('errors of an input', () => {
       { field: 'title', code: 'interface_out_of_reach', needs: 'xml', constraint: 'title' },
       /^A title needs the service’s XML interface.*set SERVICE_XML_URL\.$/,
     ],
-  ])('%j', (issue, words) => {
+  ])('says how to fix the input: %j', (issue, words) => {
     expect(issueText(issue)).toMatch(words);
   });
 });
 
-describe('the bot’s texts about an item', () => {
+describe('the bot’s text about an item', () => {
   test.each<[ItemSummary, RegExp]>([
     [{ code: 'owner_left' }, /^The account’s owner is no longer a full member/],
     [{ code: 'database_restored' }, /restored from a backup.*It won’t be sent automatically\.$/],
@@ -114,11 +114,11 @@ describe('the bot’s texts about an item', () => {
       { code: 'earlier_order', orderId: 'abc', outcome: 'done' },
       /^Order `abc`, which this retries, was carried out after all\. Nothing was sent\.$/,
     ],
-  ])('%j', (summary, words) => {
+  ])('describes %j', (summary, words) => {
     expect(summaryText(summary)).toMatch(words);
   });
 
-  test('why a request is retried', () => {
+  test('says why a request is retried', () => {
     expect(retryReasonText({ code: 'busy' })).toBe('The service is busy.');
   });
 });

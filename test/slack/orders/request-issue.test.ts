@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { RequestIssue } from '../../../src/service/request-issue.ts';
 import { requestIssueText } from '../../../src/slack/orders/request-issue.view.ts';
 
-/* Why a request can't be sent, for its requester. */
+/* What requesters read if a request can't be sent. */
 
 test.each<[RequestIssue, string]>([
   [
@@ -25,6 +25,6 @@ test.each<[RequestIssue, string]>([
     '“user” contains a character that XML doesn’t allow. Enter it again.',
   ],
   [{ code: 'not_in_address', text: '..' }, '“..” can’t be part of an address. Enter another one.'],
-])('%j', (issue, words) => {
+])('the text of %j says what to do', (issue, words) => {
   expect(requestIssueText(issue)).toBe(words);
 });

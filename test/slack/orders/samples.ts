@@ -8,12 +8,10 @@ import { ENDPOINTS, newDemand } from '../../orders/sample.ts';
 import { newBriefing } from '../../support/briefing.ts';
 import { approvedBy } from '../../support/log.ts';
 
-/** The statement of a sample. */
 export function statedBy(order: Order): Statement {
   return buildStatement(order, ENDPOINTS);
 }
 
-/** An order's card, with its statement. */
 export function cardOf(
   order: Order,
   { statement = statedBy(order), ...briefing }: Partial<CardBriefing>,
@@ -23,7 +21,7 @@ export function cardOf(
   return orderCard(order, { ...newBriefing({ history }), ...briefing, statement });
 }
 
-/** The secret's hash in the statements of samples. */
+/** The secret's hash in sample statements. */
 export const SECRET_HASH = `sha256:${'5a'.repeat(32)}`;
 
 export const ASKED_AT = new Date('2026-11-21T10:00:00Z');
@@ -68,8 +66,8 @@ export function sampleOrder(
   names: readonly string[] = ['cafe.rest'],
 ): Order {
   const id = '7k2m9qx4h1ab';
-  const waits = state === 'PENDING';
-  const decided = ['APPROVED', 'EXECUTING', 'SUCCEEDED', 'FAILED', 'UNKNOWN'].includes(state);
+  const isPending = state === 'PENDING';
+  const isApproved = ['APPROVED', 'EXECUTING', 'SUCCEEDED', 'FAILED', 'UNKNOWN'].includes(state);
   return {
     id,
     task: 'renew',
@@ -94,11 +92,13 @@ export function sampleOrder(
     reason: 'client paid',
     channelId: 'C0DOMAINS',
     threadTs: undefined,
-    approvals: decided ? [{ userId: 'U0BOB', at: new Date('2026-11-21T10:30:00Z'), agreedExcess: [] }] : [],
+    approvals: isApproved
+      ? [{ userId: 'U0BOB', at: new Date('2026-11-21T10:30:00Z'), agreedExcess: [] }]
+      : [],
     approvalsRequired: 1,
     policyVersion: 0,
     requirements: newDemand(names),
-    expiresAt: waits ? new Date('2026-11-24T10:00:00Z') : undefined,
+    expiresAt: isPending ? new Date('2026-11-24T10:00:00Z') : undefined,
     remindAt: undefined,
     claim: undefined,
     retryOf: undefined,
@@ -122,7 +122,7 @@ const DELEGATION = {
   nameServers: ['ns1.example.net', 'ns2.example.net'],
 };
 
-/** Each task's input, as its order stores it. */
+/** Each task's input, as an order stores it. */
 export const SAMPLE_INPUTS: Readonly<Record<OrderTaskName, unknown>> = {
   create: DELEGATION,
   transfer: DELEGATION,

@@ -17,7 +17,7 @@ import fc from '../../support/properties.ts';
 import { expectView } from '../kit/limits.ts';
 import { cardOf, SECRET_HASH, sampleOrder, statedBy } from './samples.ts';
 
-/* Every surface shows the order's statement, value by value. */
+/* Every surface shows each value of the order's statement. */
 
 /** Text that people may type, with content that Slack would read as markup, an emoji, a mention or a link. */
 const hostile = fc.constantFrom(
@@ -42,13 +42,13 @@ const hostile = fc.constantFrom(
   'x',
   '1',
 );
-const text = (most: number) =>
+const text = (maxLength: number) =>
   fc
     .array(
       fc.oneof(hostile, fc.constantFrom('<!channel>', ':pizza:', '&amp;', '> a', '@here', '<https://x|y>')),
       { minLength: 1, maxLength: 40 },
     )
-    .map((parts) => `t${parts.join('')}t`.slice(0, most).replace(/[\ud800-\udbff]$/, ''));
+    .map((parts) => `t${parts.join('')}t`.slice(0, maxLength).replace(/[\ud800-\udbff]$/, ''));
 const label = fc.string({ unit: fc.constantFrom(...'abcdefghij0123456789'), minLength: 1, maxLength: 40 });
 const name = label.map((each) => `a${each}.rest`);
 const host = fc.tuple(label, label).map(([a, b]) => `n${a}.n${b}.example`);
@@ -136,9 +136,9 @@ const INPUTS: Readonly<Record<OrderTaskName, readonly fc.Arbitrary<object>[]>> =
 };
 
 /** The values of a request, each as text. */
-function valuesIn(value: StatementValue): string[] {
+function listValues(value: StatementValue): string[] {
   if (typeof value !== 'object') return [String(value)];
-  return (Array.isArray(value) ? value : Object.values(value)).flatMap(valuesIn);
+  return (Array.isArray(value) ? value : Object.values(value)).flatMap(listValues);
 }
 
 function contentOf(request: StatementRequest): StatementValue {
@@ -146,32 +146,30 @@ function contentOf(request: StatementRequest): StatementValue {
   return request.interface === 'json' ? (request.body ?? []) : request.element;
 }
 
-function addressOf(request: StatementRequest): string {
+function callOf(request: StatementRequest): string {
   if (request.interface === 'none') return 'Nothing will be sent';
   return request.interface === 'json' ? `${request.method} ${request.path}` : request.code;
 }
 
-/** All values of a statement's requests. */
-function requestValues({ items }: Statement): string[] {
-  return items.flatMap(({ request }) => valuesIn(contentOf(request)));
+function listRequestValues({ items }: Statement): string[] {
+  return items.flatMap(({ request }) => listValues(contentOf(request)));
 }
 
-/** A value as people see it: a day is written out, a boolean is “yes” or “no”, and invisible characters are shown by their number. */
-function seen(value: string): string {
+/** A value as people see it, for example with days written out and invisible characters escaped. */
+function formatAsShown(value: string): string {
   if (value === LAST_DAY) return '1 Mar 2027';
   if (value === 'true' || value === 'false') return value === 'true' ? 'yes' : 'no';
   return value.replace(/[\u202e\u200b]/g, (each) => `[U+${each.charCodeAt(0).toString(16).toUpperCase()}]`);
 }
 
 /** Values that are missing from blocks. A value may continue in the next block. */
-function missing(values: readonly string[], blocks: readonly object[]): string[] {
+function findMissing(values: readonly string[], blocks: readonly object[]): string[] {
   const shown = asSeen(textOf({ blocks: JSON.parse(JSON.stringify(blocks)) }));
   const joined = shown.replaceAll('\n', '');
   return values.filter((value) => !shown.includes(value) && !joined.includes(value));
 }
 
-/** The content of all pages of the details view. */
-function lookedAt(order: Order, statement: Statement): ModalView['blocks'] {
+function renderDetailsPages(order: Order, statement: Statement): ModalView['blocks'] {
   const briefing = newBriefing({ statement, approvers: ['U0BOB'] });
   return statementPages(statement, order, []).flatMap((_, index) => {
     const view = orderDetailsView({
@@ -186,7 +184,7 @@ function lookedAt(order: Order, statement: Statement): ModalView['blocks'] {
   });
 }
 
-const nothing = {
+const EMPTY_HOME = {
   account: undefined,
   isAdmin: false,
   incidents: [],
@@ -194,19 +192,19 @@ const nothing = {
   toResolve: [],
   toReview: [],
 };
-function homeOf(order: Order, statement: Statement): AnyBlock[] {
+function renderHome(order: Order, statement: Statement): AnyBlock[] {
   const briefings = new Map([[order.id, newBriefing({ statement })]]);
   const data: HomeData = {
-    ...{ ...nothing, toDecide: [order], briefings, standIn: undefined, standsInFor: [] },
+    ...{ ...EMPTY_HOME, toDecide: [order], briefings, standIn: undefined, standsInFor: [] },
     ...{ open: [], next: [], renewals: new Map(), months: [], hasService: true },
   };
   return homeBlocks(data);
 }
 
-const approves = (blocks: readonly AnyBlock[]) =>
+const hasApproveButton = (blocks: readonly AnyBlock[]) =>
   buttonsOf({ blocks: JSON.parse(JSON.stringify(blocks)) }).includes('order_approve');
 
-test.each(ORDER_TASK_NAMES)('%s: every value of every field is shown where it is approved', (task) => {
+test.each(ORDER_TASK_NAMES)('every value of a %s order is shown where the order can be approved', (task) => {
   fc.assert(
     fc.property(fc.oneof(...INPUTS[task]), fc.boolean(), (input, isBulk) => {
       const checked = findTask(task).check(input);
@@ -224,28 +222,28 @@ test.each(ORDER_TASK_NAMES)('%s: every value of every field is shown where it is
       );
       const statement = statedBy(order);
       const { items, account, service } = statement;
-      const requested = requestValues(statement).map(seen);
-      const pages = lookedAt(order, statement);
-      expect(missing([...requested, account.login, account.method, service], pages)).toEqual([]);
-      for (const { ctid, request } of items) expect(missing([ctid, addressOf(request)], pages)).toEqual([]);
+      const requested = listRequestValues(statement).map(formatAsShown);
+      const pages = renderDetailsPages(order, statement);
+      expect(findMissing([...requested, account.login, account.method, service], pages)).toEqual([]);
+      for (const { ctid, request } of items) expect(findMissing([ctid, callOf(request)], pages)).toEqual([]);
       const plain = requested.map((value) => (value === SECRET_HASH ? 'provided, stored encrypted' : value));
-      for (const blocks of [cardOf(order, { approvers: ['U0BOB'] }).blocks, homeOf(order, statement)]) {
+      for (const blocks of [cardOf(order, { approvers: ['U0BOB'] }).blocks, renderHome(order, statement)]) {
         expect(JSON.stringify(blocks)).toContain('order_look');
-        if (approves(blocks)) expect(missing([...checked.names, ...plain], blocks)).toEqual([]);
-        else expect(isBulk || requested.join('').length > 150, 'short ones are approved at once').toBe(true);
+        if (hasApproveButton(blocks)) expect(findMissing([...checked.names, ...plain], blocks)).toEqual([]);
+        else expect(isBulk || requested.join('').length > 150, 'short orders have a button').toBe(true);
       }
     }),
     { numRuns: 25 },
   );
 });
 
-test('a field without a label is shown under its own name, and a secret one by its hash', () => {
+test('a field without a label is shown under its own name, and a secret as its hash', () => {
   const order = sampleOrder('PENDING', {
     task: 'nameservers',
     input: { name: 'cafe.rest', nameServers: ['ns1.example', 'ns2.example'] },
   });
   const [item] = statedBy(order).items;
-  if (item === undefined) throw new Error('it has an item');
+  if (item === undefined) throw new Error('the sample has no item');
   const body = { later: { added: ['one', 'two'] }, key: { secret: SECRET_HASH }, name: 'other.rest' };
   const statement = { ...statedBy(order), items: [{ ...item, request: { ...item.request, body } as const }] };
   expect(commonFields(statement, order)).toEqual([
@@ -257,13 +255,13 @@ test('a field without a label is shown under its own name, and a secret one by i
   expect(planCells(statement)[0]).toEqual(expect.arrayContaining(['auth', 'later.added', 'key', 'name']));
 });
 
-test('2,000 rows are on pages within the limits, each row once', () => {
+test('2,000 rows are on pages within Slack’s limits, each row once', () => {
   const names = Array.from({ length: 2_000 }, (_, n) => `row-${n + 1}.rest`);
   const { items, ...sample } = sampleOrder('PENDING', { bulk: newBulk(20) }, names);
   const order = {
     ...sample,
     items: items.map((item) => ({ ...item, input: { names: [item.name], period: 1 } })),
   };
-  const shown = JSON.stringify(lookedAt(order, statedBy(order)));
+  const shown = JSON.stringify(renderDetailsPages(order, statedBy(order)));
   for (const row of [1, 999, 2_000]) expect(shown.split(`*${row}. row-${row}.rest*`)).toHaveLength(2);
 });

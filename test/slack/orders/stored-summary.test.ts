@@ -7,7 +7,7 @@ import { orderHistory, orderReply } from '../../../src/slack/orders/thread.view.
 import { orderEvent } from '../../support/log.ts';
 import { ASKED_AT, cardOf, sampleOrder } from './samples.ts';
 
-/* Stored codes are shown as texts everywhere. */
+/* Every view shows stored codes as text. */
 
 async function auditedResult(entry: OrderLogEntry) {
   const cells = await orderRow({ order: sampleOrder('FAILED'), entry, decisions: [] }, async (id) => id);
@@ -19,7 +19,7 @@ const retryReason = { code: 'busy' };
 const LINK_AGAIN =
   /is no longer linked, so nothing was sent\. Link it again with `\/domain link` and request/;
 
-test('is in the audit log', async () => {
+test('the audit log shows the text of a stored code', async () => {
   expect(await auditedResult(orderEvent('stopped', 'FAILED', { summary }))).toMatch(LINK_AGAIN);
   expect(await auditedResult(orderEvent('answered', 'FAILED', { result: { summary } }))).toMatch(LINK_AGAIN);
   expect(await auditedResult(orderEvent('retry_scheduled', 'FAILED', { retryReason }))).toBe(
@@ -27,21 +27,21 @@ test('is in the audit log', async () => {
   );
 });
 
-test('is in the thread', () => {
+test('the thread shows the text of a stored code', () => {
   const order = sampleOrder('EXECUTING');
   const names = order.items.map(({ name }) => name);
   const reply = orderReply(order, orderEvent('stopped', 'EXECUTING', { summary, names }), []);
   expect(JSON.stringify(reply)).toMatch(LINK_AGAIN);
 });
 
-test('is in the history', () => {
+test('the history shows the text of a stored code', () => {
   const shown = JSON.stringify(
     orderHistory(sampleOrder('EXECUTING'), [orderEvent('retry_scheduled', 'EXECUTING', { retryReason })]),
   );
   expect(shown).toContain('(The service is busy.)');
 });
 
-test('is on the card', () => {
+test('the card shows the text of a stored code', () => {
   const waiting = sampleOrder('APPROVED');
   const items = waiting.items.map((item): OrderItem => ({ ...item, state: 'WAITING', notBefore: ASKED_AT }));
   const history = [orderEvent('retry_scheduled', 'EXECUTING', { retryReason })];

@@ -26,7 +26,7 @@ import { newTeamSettings } from '../../support/settings.ts';
 import { slackContextWith } from '../../support/slack-context.ts';
 import { ASKED_AT, SAMPLE_INPUTS, sampleOrder, statedBy } from './samples.ts';
 
-/* Nobody approves blind: every unusual fact of an order is on every surface where it can be approved. */
+/* Every surface on which an order can be approved shows each of its unusual facts. */
 
 const NAMES = ['cafe.rest'];
 const DAY_MS = 86_400_000;
@@ -51,17 +51,17 @@ function calculateCost(minor: number): OrderCost {
   };
 }
 
-const OVER = { tag: null, period: '2026-11', currency: 'EUR', leftMinor: 1_000, orderMinor: 3_600 };
+const OVERRUN = { tag: null, period: '2026-11', currency: 'EUR', leftMinor: 1_000, orderMinor: 3_600 };
 const EXCEEDED = {
   reservation: { teamId: 'T1', day: '2026-11-21', items: [], agreedExcess: [], hasBudget: true },
   shares: [],
-  exceeded: [OVER],
+  exceeded: [OVERRUN],
 };
 const website: ImpactItem = { code: 'website', severity: 'stops', addresses: ['198.51.100.7'], hosts: ['@'] };
 const assessImpact = (...items: readonly ImpactItem[]): Impact => ({
   ...{ task: 'delete', seenAt: ASKED_AT, items, isInUse: 'yes', areNewNameserversReady: undefined },
 });
-const looked = (atRequest: Impact, latest = atRequest) => ({
+const buildImpact = (atRequest: Impact, latest = atRequest) => ({
   ...{
     atRequest,
     latest,
@@ -92,13 +92,13 @@ const lastChange = {
   order: { ...sampleOrder('SUCCEEDED'), closedAt: new Date(ASKED_AT.getTime() - 7 * DAY_MS) },
   cost: calculateCost(3_600),
 };
-const asked = [orderEvent('requested', 'PENDING', { price: calculateCost(1_800) })];
+const requestHistory = [orderEvent('requested', 'PENDING', { price: calculateCost(1_800) })];
 
 /** A fact, an order that has it, and the expected text. */
 type Case = readonly [fact: UnusualFact, order: Order, known: Partial<Briefing>, said: RegExp];
 const CASES: readonly Case[] = [
   ['price', renewal(), { cost: calculateCost(0) }, /price unknown|Price\W+unknown/i],
-  ['price_change', renewal(), { history: asked }, /from €18\.00 to €36\.00/],
+  ['price_change', renewal(), { history: requestHistory }, /from €18\.00 to €36\.00/],
   ['budget', renewal(), { budgets: EXCEEDED }, /It exceeds the November 2026 budget for all names by €26/],
   ['account', renewal({ account: { ...renewal().account, isTeamAccount: true } }), {}, /the team’s account/],
   [
@@ -132,14 +132,14 @@ const CASES: readonly Case[] = [
   [
     'impact',
     deletion(),
-    { impact: looked(assessImpact(website)) },
+    { impact: buildImpact(assessImpact(website)) },
     /The website will stop working \(198\.51\.100\.7\)/,
   ],
   ['impact', deletion(), { impact: 'unseen' }, /still checking/i],
   [
     'impact',
     deletion(),
-    { impact: looked(assessImpact(), assessImpact(website)) },
+    { impact: buildImpact(assessImpact(), assessImpact(website)) },
     /New: The website will stop working/,
   ],
   ['last_change', deletion(), { lastChange }, /Renewed a week ago for about €36\.00/],
@@ -166,11 +166,10 @@ function textOf(blocks: readonly object[]): string {
     if (key === 'text' && typeof value === 'string') texts.push(value);
     return value;
   });
-  return seen(named(texts.join('\n')));
+  return seen(replaceMentions(texts.join('\n')));
 }
 
-/** People by their ids. */
-const named = (mrkdwn: string) => mrkdwn.replace(/<@(\w+)>/g, '@$1');
+const replaceMentions = (mrkdwn: string) => mrkdwn.replace(/<@(\w+)>/g, '@$1');
 
 interface Surface {
   readonly text: string;
@@ -229,65 +228,65 @@ const SURFACES: Readonly<Record<string, (order: Order, briefing: Briefing) => Su
   'the signing page': signingPage,
 };
 
-test('there is a case for every unusual fact', () => {
+test('every unusual fact has a case', () => {
   expect(new Set(CASES.map(([fact]) => fact))).toEqual(new Set(UNUSUAL_FACTS));
 });
 
 const SHOWN = Object.keys(SURFACES).flatMap((surface) =>
   CASES.map(([fact, order, known, said]) => [fact, surface, order, known, said] as const),
 );
-test.each(SHOWN)('%s is on %s', (_fact, surface, order, known, said) => {
+test.each(SHOWN)('the fact %s is on %s (%#)', (_fact, surface, order, known, said) => {
   const show = SURFACES[surface];
   const { text, canApprove } = show?.(order, briefingOf(order, known)) ?? { text: '', canApprove: true };
   if (canApprove) expect(text).toMatch(said);
   const usual = show?.(renewal(), briefingOf(renewal(), {}));
-  expect(usual?.text, 'it is not said of a usual order').not.toMatch(said);
+  expect(usual?.text, 'a usual order doesn’t have it').not.toMatch(said);
 });
 
-describe('the chosen time of an order', () => {
+describe('the scheduled time of an order', () => {
   const sendAfter = new Date('2026-11-22T02:00:00Z');
-  const toBeSent = (changes: Partial<Order>) => renewal({ sendAfter, ...changes });
-  const textOn = (surface: string, order: Order) =>
+  const schedule = (changes: Partial<Order>) => renewal({ sendAfter, ...changes });
+  const renderOn = (surface: string, order: Order) =>
     SURFACES[surface]?.(order, briefingOf(order, {})).text.replace(/\s+/g, ' ') ?? '';
 
-  test.each(Object.keys(SURFACES))('is on %s, also once it needs approval again', (surface) => {
-    expect(textOn(surface, toBeSent({}))).toMatch(/Will be sent\*?:? (<!date|2026-11-22 02:00)/);
-    const reopened = textOn(surface, toBeSent({ approvalRound: 1 }));
+  test.each(Object.keys(SURFACES))('is on %s, also if it needs approval again', (surface) => {
+    expect(renderOn(surface, schedule({}))).toMatch(/Will be sent\*?:? (<!date|2026-11-22 02:00)/);
+    const reopened = renderOn(surface, schedule({ approvalRound: 1 }));
     expect(reopened).toMatch(
       /Will be sent\*?:? right after approval \(was scheduled for (<!date|2026-11-22 02:00)/,
     );
-    expect(reopened, 'it has no other time').not.toMatch(
+    expect(reopened, 'there is no other time').not.toMatch(
       /(Will be sent|will be sent|sends)\*?:? (<!date|2026)/,
     );
   });
 
   test.each(['Details', 'the signing page'])(
-    'is called the former time on %s of an order that is sent',
+    'is shown as past on %s once the order is being sent',
     (surface) => {
-      expect(textOn(surface, toBeSent({ state: 'EXECUTING' }))).toMatch(
+      expect(renderOn(surface, schedule({ state: 'EXECUTING' }))).toMatch(
         /Scheduled for\*?:? (<!date|2026-11-22 02:00)/,
       );
     },
   );
 
-  test('is in its requester’s list until then', () => {
-    expect(ownOrderLine(toBeSent({}))).toMatch(/scheduled for <!date/);
-    expect(ownOrderLine(toBeSent({ approvalRound: 1 }))).not.toContain('sends');
+  test('is in the requester’s list, unless it needs approval again', () => {
+    expect(ownOrderLine(schedule({}))).toMatch(/scheduled for <!date/);
+    expect(ownOrderLine(schedule({ approvalRound: 1 }))).not.toContain('sends');
   });
 });
 
-test('without an approve button, Home and cards link to the complete view', () => {
+test('an order with findings in its rows can only be approved in Details and on the signing page', () => {
   const [, order, known] = CASES.find(([fact]) => fact === 'findings') ?? [];
-  if (order === undefined) throw new Error('there is a case for findings');
-  const able = Object.keys(SURFACES).filter(
+  if (order === undefined) throw new Error('no case for findings');
+  const surfaces = Object.keys(SURFACES).filter(
     (surface) => SURFACES[surface]?.(order, briefingOf(order, known ?? {})).canApprove,
   );
-  expect(able).toEqual(['Details', 'the signing page']);
+  expect(surfaces).toEqual(['Details', 'the signing page']);
 });
 
 test('copies in the approval channel and in direct messages equal the card', async () => {
   const order = deletion();
-  const wanted = async (approvalChannel: string | undefined) => {
+  const sendCards = async (approvalChannel: string | undefined) => {
     const sent: WantedNotification[] = [];
     const directory = {
       listGroupMembers: async () => [],
@@ -299,7 +298,7 @@ test('copies in the approval channel and in direct messages equal the card', asy
       slackContextWith({
         orders: contextWith({
           store: {
-            loadWithHistory: async () => ({ order, history: asked }),
+            loadWithHistory: async () => ({ order, history: requestHistory }),
             list: async () => [lastChange.order],
             loadHistory: async () => [],
             recordShownOverruns: async () => undefined,
@@ -315,7 +314,7 @@ test('copies in the approval channel and in direct messages equal the card', asy
           compareBudgets: async () => EXCEEDED,
         }),
         names: {
-          impacts: { loadForCard: async () => looked(assessImpact(), assessImpact(website)) },
+          impacts: { loadForCard: async () => buildImpact(assessImpact(), assessImpact(website)) },
           orderIncidents: { listOpen: async () => [openIncident()] },
         },
         expiry: { findListed: async () => undefined },
@@ -335,7 +334,7 @@ test('copies in the approval channel and in direct messages equal the card', asy
     ['C0APPROVALS', ['card', 'card:in:C0APPROVALS']],
     [undefined, ['card', 'card:to:U0ADA', 'card:to:U0BOB']],
   ] as const) {
-    const cards = await wanted(channel);
+    const cards = await sendCards(channel);
     expect(cards.map(({ purpose }) => purpose)).toEqual(purposes);
     const [card, ...copies] = await Promise.all(cards.map(({ message }) => message(0)));
     for (const copy of copies) expect(copy).toEqual(card);

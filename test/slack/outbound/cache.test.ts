@@ -13,7 +13,7 @@ beforeEach(() => {
   answer = async (key) => `${key} ${calls.length}`;
 });
 
-const cacheOf = (maxAgeMs: number) =>
+const createTestCache = (maxAgeMs: number) =>
   createCache({
     maxAgeMs,
     now: () => nowMs,
@@ -27,8 +27,8 @@ const cacheOf = (maxAgeMs: number) =>
     },
   });
 
-/** A call that the test answers. */
-function pending() {
+/** Leaves the next call pending until the test answers it. */
+function deferAnswer() {
   let resolve: (text: string) => void = () => undefined;
   answer = () =>
     new Promise((done) => {
@@ -38,8 +38,8 @@ function pending() {
 }
 
 describe('a cached answer', () => {
-  it('is served until its age, counted from the call, and no longer', async () => {
-    const cache = cacheOf(10_000);
+  it('is served until its maximum age, counted from the call', async () => {
+    const cache = createTestCache(10_000);
     expect(await cache.get('a')).toBe('a 1');
     nowMs = 9_999;
     expect(await cache.get('a')).toBe('a 1');
@@ -48,9 +48,9 @@ describe('a cached answer', () => {
     expect(await cache.get('b')).toBe('b 3');
   });
 
-  it('that took longer than its age is only for its waiting callers', async () => {
-    const cache = cacheOf(10_000);
-    const slow = pending();
+  it('that took longer than its maximum age is only for its waiting callers', async () => {
+    const cache = createTestCache(10_000);
+    const slow = deferAnswer();
     const first = cache.get('a');
     nowMs = 15_000;
     const second = cache.get('a');
@@ -61,9 +61,9 @@ describe('a cached answer', () => {
     expect(calls).toHaveLength(2);
   });
 
-  it('isn’t kept if it is cleared during its call', async () => {
-    const cache = cacheOf(10_000);
-    const slow = pending();
+  it('isn’t kept if it was cleared during its call', async () => {
+    const cache = createTestCache(10_000);
+    const slow = deferAnswer();
     const first = cache.get('a');
     cache.forget('a');
     answer = async () => 'after the change';
@@ -77,8 +77,8 @@ describe('a cached answer', () => {
 
 describe('concurrent callers', () => {
   it('cause one call', async () => {
-    const cache = cacheOf(10_000);
-    const slow = pending();
+    const cache = createTestCache(10_000);
+    const slow = deferAnswer();
     const all = Array.from({ length: 200 }, () => cache.get('a'));
     slow.answer('once');
     expect(new Set(await Promise.all(all))).toEqual(new Set(['once']));
@@ -88,7 +88,7 @@ describe('concurrent callers', () => {
 
 describe('a failure', () => {
   it('reaches all waiting callers, and isn’t cached', async () => {
-    const cache = cacheOf(10_000);
+    const cache = createTestCache(10_000);
     answer = async () => {
       throw new SlackApiError('unreachable', 'users.info', {});
     };
@@ -99,15 +99,15 @@ describe('a failure', () => {
     expect(await cache.get('a')).toBe('back');
   });
 
-  it('for too many calls stops all calls for as long as Slack says, for any key', async () => {
-    const cache = cacheOf(60_000);
+  it('due to a rate limit stops calls for all keys until the limit ends', async () => {
+    const cache = createTestCache(60_000);
     await cache.get('known');
     answer = async () => {
       throw new SlackApiError('rate_limited', 'users.info', { retryAfterMs: 30_000 });
     };
     await expect(cache.get('a')).rejects.toThrow('rate_limited');
     answer = async () => 'back';
-    // Two seconds before its end it is waited for.
+    // In the last two seconds of a limit, calls wait.
     nowMs = 27_999;
     await expect(cache.get('b')).rejects.toThrow('rate_limited');
     expect(await cache.get('known')).toBe('known 1');
@@ -116,8 +116,8 @@ describe('a failure', () => {
     expect(await cache.get('b')).toBe('back');
   });
 
-  /** The next calls are refused with these waits, then it responds again. */
-  const limitedFor = (...retryAfterMs: number[]) => {
+  /** Rate-limits the next calls for these times. */
+  const limitNextCalls = (...retryAfterMs: number[]) => {
     answer = async () => {
       const next = retryAfterMs.shift();
       if (next === undefined) return 'back';
@@ -125,37 +125,37 @@ describe('a failure', () => {
     };
   };
 
-  it('for too many calls that ends within 2 seconds is waited for', async () => {
-    const cache = cacheOf(60_000);
-    limitedFor(1_000);
+  it('due to a rate limit of at most 2 seconds is waited out', async () => {
+    const cache = createTestCache(60_000);
+    limitNextCalls(1_000);
     expect(await Promise.all([cache.get('a'), cache.get('a')])).toEqual(['back', 'back']);
-    expect(calls, 'one wait for all who asked').toEqual(['a', 'a']);
+    expect(calls, 'one wait for all callers').toEqual(['a', 'a']);
     expect(waits).toEqual([1_001]);
   });
 
-  it('for too many calls that hit another call is waited for too', async () => {
-    const cache = cacheOf(60_000);
-    limitedFor(3_000);
+  it('due to another call’s rate limit is waited out, too', async () => {
+    const cache = createTestCache(60_000);
+    limitNextCalls(3_000);
     await expect(cache.get('a')).rejects.toThrow('rate_limited');
     nowMs = 1_500;
     expect(await cache.get('b')).toBe('back');
     expect(waits).toEqual([1_501]);
   });
 
-  it('for too many calls is waited for once, and not if it lasts longer', async () => {
-    const cache = cacheOf(60_000);
-    limitedFor(2_000, 1_000);
+  it('due to a rate limit is waited out once, and only if it is short', async () => {
+    const cache = createTestCache(60_000);
+    limitNextCalls(2_000, 1_000);
     await expect(cache.get('a')).rejects.toThrow('rate_limited');
     expect(waits).toEqual([2_001]);
     nowMs += 1_001;
-    limitedFor(2_001);
+    limitNextCalls(2_001);
     await expect(cache.get('a')).rejects.toThrow('rate_limited');
     expect(waits).toHaveLength(1);
   });
 
-  it('for too many calls without a Retry-After is retried at most once', async () => {
-    const cache = cacheOf(60_000);
-    limitedFor(0, 0, 0);
+  it('due to a rate limit without Retry-After is retried at most once', async () => {
+    const cache = createTestCache(60_000);
+    limitNextCalls(0, 0, 0);
     await expect(cache.get('a')).rejects.toThrow('rate_limited');
     expect(calls).toHaveLength(2);
   });

@@ -39,7 +39,7 @@ const HOME = 'T0STEWARD';
 const calls = (method: string) => workspace.calls.filter((call) => call.method === method).length;
 
 describe('the admins of the workspace', () => {
-  it('are its admins and owners, at most 20, looked up once a day', async () => {
+  it('are its admins and owners, looked up once a day', async () => {
     const admins = await directory.loadWorkspaceAdmins();
     expect(admins.length).toBeGreaterThan(0);
     for (const userId of admins) expect((await directory.loadPerson(userId, HOME)).isAdmin).toBe(true);
@@ -54,14 +54,14 @@ describe('the admins of the workspace', () => {
   });
 
   it.each([
-    ['are those of ADMINS where it is set', ['U0BOB'], undefined, ['U0BOB']],
-    ['are nobody while Slack has never answered', [], { kind: 'http_500' } as const, []],
+    ['come from ADMINS if it is set', ['U0BOB'], undefined, ['U0BOB']],
+    ['are empty until Slack has responded once', [], { kind: 'http_500' } as const, []],
   ])('for notifications %s', async (_what, configured, fault, expected) => {
     if (fault !== undefined) workspace.faults.set({ method: 'users.list', ...fault });
     expect(await createAdminsToNotify(configured, directory, createLog('silent'))()).toEqual(expected);
   });
 
-  it('for notifications stay the last known ones while Slack doesn’t respond', async () => {
+  it('for notifications are the last known ones while Slack doesn’t respond', async () => {
     const adminsToNotify = createAdminsToNotify([], directory, createLog('silent'));
     const known = await adminsToNotify();
     nowMs = 25 * 3_600_000;
@@ -76,7 +76,7 @@ describe('a person', () => {
     ['deactivated', { deleted: true }, 'left'],
     ['a guest of several channels', { is_restricted: true }, 'left'],
     ['a guest of one channel', { is_ultra_restricted: true }, 'left'],
-  ] as const)('is %s', async (_what, changes, membership) => {
+  ] as const)('who is %s has the right membership', async (_what, changes, membership) => {
     await workspace.changePerson('U0BOB', changes, false);
     expect(await directory.findMembership('U0BOB')).toBe(membership);
     expect((await directory.loadPerson('U0BOB', HOME)).isMember).toBe(membership === 'member');
@@ -84,7 +84,7 @@ describe('a person', () => {
     await workspace.changePerson('U0BOB', undone, false);
   });
 
-  it('of another workspace, the bot itself, and unknown people are no members', async () => {
+  it('from another workspace, the bot itself and unknown people aren’t members', async () => {
     for (const id of ['U0DAVE', workspace.botUserId, 'U0NOBODY'])
       expect(await directory.findMembership(id), id).toBe('left');
     expect(await directory.loadPerson('U0NOBODY', HOME), 'whatever the request says').toMatchObject({
@@ -93,13 +93,13 @@ describe('a person', () => {
     expect((await directory.loadPerson('U0BOB', 'T0ELSEWHERE')).isMember).toBe(false);
   });
 
-  it('of a sibling workspace is accepted only if Slack confirms it', async () => {
+  it('from a sibling workspace is accepted only if Slack confirms it', async () => {
     const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
     const open = createDirectory(web, workspace.teamId, { orgId: 'E0STEWARD' });
     workspace.faults.set({ method: 'users.info', kind: 'http_500' });
     await expect(open.loadPerson('U0DAVE', 'T0ELSEWHERE')).rejects.toThrow(SlackApiError);
     workspace.faults.clear();
-    expect((await open.loadPerson('U0DAVE', 'T0ELSEWHERE')).isMember, 'of no organisation').toBe(false);
+    expect((await open.loadPerson('U0DAVE', 'T0ELSEWHERE')).isMember, 'without an organization').toBe(false);
   });
 
   it.each([
@@ -107,7 +107,7 @@ describe('a person', () => {
     ['too many calls', { kind: 'ratelimited', retryAfter: 1 }],
     ['a missing scope', { kind: 'error', code: 'missing_scope' }],
   ] as const)(
-    'may make signed requests while Slack doesn’t return them (%s), and nothing else',
+    'with a signed request counts as an unconfirmed member while Slack doesn’t return them (%s)',
     async (_what, fault) => {
       workspace.faults.set({ method: 'users.info', ...fault });
       expect(await directory.loadPerson('U0ADA', HOME)).toEqual({
@@ -120,7 +120,7 @@ describe('a person', () => {
       await expect(directory.loadPerson('U0ADA', undefined)).rejects.toThrow(SlackApiError);
       workspace.faults.clear();
       nowMs += 1_000;
-      expect(await directory.loadPerson('U0ADA', HOME), 'as soon as Slack tells').toMatchObject({
+      expect(await directory.loadPerson('U0ADA', HOME), 'once Slack responds').toMatchObject({
         isAdmin: true,
         isConfirmed: true,
       });
@@ -143,7 +143,7 @@ describe('a person', () => {
 });
 
 describe('a group', () => {
-  it('is read so rarely that twenty decisions a minute are far below Slack’s limit', async () => {
+  it('is read at most six times for twenty decisions a minute, far below Slack’s limit', async () => {
     const before = calls('usergroups.users.list');
     for (let decision = 0; decision < 20; decision += 1) {
       // The decision, and the Home tab that shows it.
@@ -160,12 +160,12 @@ describe('a group', () => {
   it('is read again when Slack announces a change', async () => {
     expect(await directory.listGroupMembers('S0APPROVERS')).toEqual(['U0CAROL']);
     await workspace.setUsergroup('S0APPROVERS', []);
-    expect(await directory.listGroupMembers('S0APPROVERS'), 'nobody has told').toEqual(['U0CAROL']);
+    expect(await directory.listGroupMembers('S0APPROVERS'), 'before the announcement').toEqual(['U0CAROL']);
     directory.forgetGroup('S0APPROVERS');
     expect(await directory.listGroupMembers('S0APPROVERS')).toEqual([]);
   });
 
-  it('that Slack doesn’t return is named, and used as soon as Slack returns it', async () => {
+  it('that Slack doesn’t return is reported, and used once Slack returns it', async () => {
     workspace.faults.set({ method: 'usergroups.users.list', kind: 'error', code: 'missing_scope', times: 1 });
     expect(await directory.listGroupMembers('S0APPROVERS')).toBeUndefined();
     expect(await directory.listGroupMembers('S0APPROVERS')).toEqual(['U0CAROL']);
@@ -178,8 +178,8 @@ describe('a group', () => {
 });
 
 describe('a person’s number format', () => {
-  /** The local workspace has no languages. */
-  const told = (locale: string | undefined) => {
+  /** With a stub, because the local workspace has no locales. */
+  const findLocale = (locale: string | undefined) => {
     const asked: Readonly<Record<string, unknown>>[] = [];
     const web: SlackWeb = {
       call: async (_method, args, answer) => {
@@ -194,8 +194,8 @@ describe('a person’s number format', () => {
     ['de-DE', 'de-DE'],
     ['no_such tag', 'en-GB'],
     [undefined, 'en-GB'],
-  ])('%s: as Slack says, English if it is unknown', async (locale, expected) => {
-    const { asked, locale: found } = told(locale);
+  ])('for the locale %s is Slack’s, or English if that is unknown', async (locale, expected) => {
+    const { asked, locale: found } = findLocale(locale);
     expect(await found).toBe(expected);
     expect(asked).toEqual([{ user: 'U0BOB', include_locale: true }]);
   });
@@ -239,23 +239,23 @@ describe('data of people for display only', () => {
     };
     open = createDirectory(counting, crowd.teamId, { now: () => nowMs });
   });
-  const asked = () => crowd.calls.filter(({ method }) => method === 'users.info').length;
+  const countLookups = () => crowd.calls.filter(({ method }) => method === 'users.info').length;
 
-  it('is read for a few at a time, and for 400 people only for a part at once', async () => {
-    const before = asked();
+  it('is read for four people at a time, and for 40 of 400 people a minute', async () => {
+    const before = countLookups();
     const names = await Promise.all(ids.map((id) => open.findName(id)));
-    expect(asked() - before).toBe(40);
+    expect(countLookups() - before).toBe(40);
     expect(mostInFlight).toBeLessThanOrEqual(4);
     expect(names.filter((name) => name !== undefined)).toHaveLength(40);
     nowMs += 60_000;
     const more = await Promise.all(ids.map((id) => open.findName(id)));
-    expect(asked() - before, 'a minute later').toBe(80);
+    expect(countLookups() - before, 'a minute later').toBe(80);
     expect(more.filter((name) => name !== undefined)).toHaveLength(80);
-    expect(await open.findLocale(ids[0] ?? ''), 'nothing is asked twice').toBe('en-GB');
-    expect(asked() - before).toBe(80);
+    expect(await open.findLocale(ids[0] ?? ''), 'nothing is read twice').toBe('en-GB');
+    expect(countLookups() - before).toBe(80);
   });
 
-  it('delays no decision, whether limited here or by Slack', async () => {
+  it('never delays a decision, whether limited here or by Slack', async () => {
     await Promise.all(ids.map((id) => open.findName(id)));
     expect(await open.findName('U0BOB')).toBeUndefined();
     expect(await open.findMembership('U0BOB')).toBe('member');

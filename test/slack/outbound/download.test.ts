@@ -21,16 +21,16 @@ test.each([
   ['https://files.slack.com@evil.example/names.csv', false],
   ['http://127.0.0.1:4321/files-pri/F1/names.csv', false],
   ['no address', false],
-])('the bot’s token is sent to %s: %s', (address, goes) => {
-  expect(isSlackFileUrl(address, API)).toBe(goes);
+])('the bot’s token is sent to %s: %s', (address, isSent) => {
+  expect(isSlackFileUrl(address, API)).toBe(isSent);
 });
 
-test('no other address is requested', async () => {
+test('a file at another address is refused', async () => {
   const read = createFileReader(new Secret('xoxb-token'), API, 1_000);
   await expect(read('https://evil.example/names.csv')).rejects.toMatchObject({ code: 'not_a_file_address' });
 });
 
-test('a compressed file is read, but not one that grows over the limit or can’t be decoded', async () => {
+test('a compressed file is read, unless it expands beyond the limit or can’t be decoded', async () => {
   const bodies = new Map<string, readonly [string, Buffer]>([
     ['/names.csv', ['gzip', gzipSync('name\ncafe.rest\n')]],
     ['/bomb.csv', ['gzip', gzipSync(Buffer.alloc(5_000))]],
@@ -51,8 +51,8 @@ test('a compressed file is read, but not one that grows over the limit or can’
   server.close();
 });
 
-describe('a file that Slack doesn’t return', () => {
-  /** Reads a file from a server that responds like this. */
+describe('reading a file', () => {
+  /** Reads a file from a server with this handler. */
   async function readFrom(answer: RequestListener): Promise<string> {
     const server = createServer(answer).listen(0, '127.0.0.1');
     onTestFinished(() => void server.close().closeAllConnections());
@@ -68,31 +68,31 @@ describe('a file that Slack doesn’t return', () => {
     ['a redirect to the sign-in page', 302, { location: 'https://slack.com/' }, '', 'missing_scope'],
     ['the sign-in page', 200, { 'content-type': 'text/html; charset=utf-8' }, page, 'missing_scope'],
     ['the sign-in page as another type', 200, { 'content-type': 'text/plain' }, `\n${page}`, 'missing_scope'],
-    ['no right', 403, {}, '', 'missing_scope'],
+    ['a missing permission', 403, {}, '', 'missing_scope'],
     ['a deleted file', 404, {}, 'not found', 'file_deleted'],
     ['a file that is gone', 410, {}, '', 'file_deleted'],
-    ['a request that it does not understand', 400, {}, '', 'http_400'],
-    ['a failure of its own', 502, {}, '', 'http_502'],
-  ])('%s', async (_what, status, headers, body, code) => {
+    ['a bad request', 400, {}, '', 'http_400'],
+    ['a server error', 502, {}, '', 'http_502'],
+  ])('fails if Slack returns %s', async (_what, status, headers, body, code) => {
     const reading = readFrom((_request, response) => response.writeHead(status, headers).end(body));
     await expect(reading).rejects.toMatchObject({ code });
   });
 
-  test('a limit of a second is waited for, a long one is not', async () => {
-    let asked = 0;
+  test('waits out a rate limit of a second, but not a long one', async () => {
+    let requests = 0;
     const text = await readFrom((_request, response) => {
-      asked += 1;
-      if (asked === 1) response.writeHead(429, { 'retry-after': '1' }).end();
+      requests += 1;
+      if (requests === 1) response.writeHead(429, { 'retry-after': '1' }).end();
       else response.writeHead(200, { 'content-type': 'text/csv' }).end('name\ncafe.rest');
     });
-    expect([asked, text]).toEqual([2, 'name\ncafe.rest']);
+    expect([requests, text]).toEqual([2, 'name\ncafe.rest']);
     const long = readFrom((_request, response) => response.writeHead(429, { 'retry-after': '30' }).end());
     await expect(long).rejects.toMatchObject({ kind: 'rate_limited', retryAfterMs: 30_000 });
   });
 });
 
 test.each(['files.getUploadURLExternal', 'files.completeUploadExternal'])(
-  'a limit of a second on %s is waited for',
+  'an upload waits out a rate limit of a second on %s',
   async (method) => {
     const workspace = await startWorkspace();
     onTestFinished(() => workspace.close());

@@ -40,18 +40,18 @@ async function send(shown: Message, refused: number, error: (n: number) => unkno
 
 const kinds = ({ blocks }: Message) => blocks.map(({ type }) => type);
 
-describe('a refusal that may be about blocks', () => {
+describe('a message whose blocks may have been refused', () => {
   test.each([
     'invalid_blocks',
     'invalid_blocks_format',
     'invalid_arguments',
     'unsupported_block_type',
     'msg_blocks_too_long',
-    // Unknown so far.
+    // Codes that the bot doesn't know.
     'invalid_table_block',
     'block_not_allowed_here',
     'feature_not_available',
-  ])('%s: is posted in older blocks', async (code) => {
+  ])('is posted with older blocks after %s', async (code) => {
     const { sent, outcome } = await send(withTable, 1, () => refusal(code));
     expect(outcome).toBe('taken');
     expect(sent.map(kinds)).toEqual([
@@ -60,14 +60,14 @@ describe('a refusal that may be about blocks', () => {
     ]);
   });
 
-  test('and if it refuses those too, as text with its buttons: nothing could be decided without them', async () => {
+  test('is posted as text with its buttons if the older blocks are refused, too', async () => {
     const { sent, outcome } = await send(withTable, 2, () => refusal('unheard_of'));
     expect(outcome).toBe('taken');
     expect(kinds(sent[2] ?? withTable)).toEqual(['section', 'actions']);
     expect(JSON.stringify(sent[2])).toContain('cafe.rest');
   });
 
-  test('and if it refuses the buttons too, as text that says all of it', async () => {
+  test('is posted as complete text if the buttons are refused, too', async () => {
     const { sent, outcome } = await send(withTable, 3, () => refusal('unheard_of'));
     expect(outcome).toBe('taken');
     expect(sent[3]).toEqual({
@@ -76,19 +76,19 @@ describe('a refusal that may be about blocks', () => {
     });
   });
 
-  test('without newer blocks it is text at once', async () => {
+  test('is posted as text at once if it has no newer blocks', async () => {
     const { sent, outcome } = await send(oldBlocks, 1, () => refusal('unheard_of'));
     expect(outcome).toBe('taken');
     expect(sent).toEqual([oldBlocks, { text: '*cafe.rest* expires.', blocks: [] }]);
   });
 
-  test('is given up with the first refusal if Slack accepts none of them', async () => {
+  test('fails with the first refusal if Slack accepts no version', async () => {
     const { sent, outcome } = await send(withTable, 9, (n) => refusal(`refusal_${n}`));
     expect(sent).toHaveLength(4);
     expect(outcome).toMatchObject({ code: 'refusal_1' });
   });
 
-  test('only text stays within the limit of an update, and says how to act', async () => {
+  test('stays within the limit of an update as text, and says how to act', async () => {
     const long = message('Long', [section('x'.repeat(2_900)), section('y'.repeat(2_900))]);
     const hint = 'Order `o1`. To act on it, use `/domain order o1`.';
     const { sent } = await send({ ...long, textOnlyHint: hint }, 1, () => refusal('msg_too_long'));
@@ -96,7 +96,7 @@ describe('a refusal that may be about blocks', () => {
     expect(sent[1]?.text.endsWith(`\n${hint}`)).toBe(true);
   });
 
-  test('a refused block only loses itself', async () => {
+  test('loses only the refused block if Slack names it', async () => {
     const { sent, outcome } = await send(
       message('Names', [
         table({ caption: 'First', columns: ['name'], rows: [['cafe.rest']] }),
@@ -112,14 +112,14 @@ describe('a refusal that may be about blocks', () => {
     ]);
   });
 
-  test('a rate limit in between is a rate limit', async () => {
+  test('fails with the rate limit if one follows the refusal', async () => {
     const limited = new SlackApiError('rate_limited', 'chat.postMessage', { retryAfterMs: 5_000 });
     const { sent, outcome } = await send(withTable, 9, (n) => (n === 1 ? refusal('unheard_of') : limited));
     expect(sent).toHaveLength(2);
     expect(outcome).toBe(limited);
   });
 
-  test('a Home tab loses its table, then everything except for text and buttons', async () => {
+  test('loses its table, then everything except for text and buttons, on the Home tab, too', async () => {
     const published: string[][] = [];
     const publish = sendViewWithFallback(HOME, async (blocks) => {
       published.push(blocks.map(({ type }) => type));
@@ -144,7 +144,7 @@ test.each([
   refusal('message_not_found'),
   refusal('expired_trigger_id'),
   refusal('user_not_in_channel'),
-  // It may have been done anyway.
+  // Slack may have carried out the call.
   refusal('internal_error'),
   refusal('fatal_error'),
   new SlackApiError('rate_limited', 'chat.postMessage', { retryAfterMs: 1_000 }),

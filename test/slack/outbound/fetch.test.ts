@@ -22,15 +22,15 @@ const POST = {
   headers: { 'content-type': 'text/plain', authorization: 'Bearer t' },
 } as const;
 
-test('a post arrives, and the complete response comes back', async () => {
-  const seen: unknown[] = [];
+test('a POST is sent, and its complete response is returned', async () => {
+  const requests: unknown[] = [];
   const url = await serve((request, response) => {
     let body = '';
     request.on('data', (chunk) => {
       body += chunk;
     });
     request.on('end', () => {
-      seen.push([
+      requests.push([
         request.method,
         request.url,
         request.headers.authorization,
@@ -41,17 +41,17 @@ test('a post arrives, and the complete response comes back', async () => {
       response.end('{"ok":false,"said":"größer"}');
     });
   });
-  const answer = await fetchSoon(url, { ...POST, body: 'ä=1' });
-  expect(seen).toEqual([['POST', '/api/chat.update', 'Bearer t', 'text/plain', 'ä=1']]);
-  expect(answer).toMatchObject({ ok: false, status: 429, url });
+  const result = await fetchSoon(url, { ...POST, body: 'ä=1' });
+  expect(requests).toEqual([['POST', '/api/chat.update', 'Bearer t', 'text/plain', 'ä=1']]);
+  expect(result).toMatchObject({ ok: false, status: 429, url });
   expect([
-    answer.headers.get('retry-after'),
-    answer.headers.get('Retry-After'),
-    answer.headers.get('none'),
+    result.headers.get('retry-after'),
+    result.headers.get('Retry-After'),
+    result.headers.get('none'),
   ]).toEqual(['30', '30', null]);
-  expect(Object.fromEntries(answer.headers.entries())).toMatchObject({ 'content-type': 'application/json' });
-  expect(await answer.json()).toEqual({ ok: false, said: 'größer' });
-  expect(await answer.text()).toContain('größer');
+  expect(Object.fromEntries(result.headers.entries())).toMatchObject({ 'content-type': 'application/json' });
+  expect(await result.json()).toEqual({ ok: false, said: 'größer' });
+  expect(await result.text()).toContain('größer');
 });
 
 test('a redirect is not followed', async () => {
@@ -60,11 +60,11 @@ test('a redirect is not followed', async () => {
     requests += 1;
     response.writeHead(302, { location: '/elsewhere' }).end();
   });
-  const answer = await fetchSoon(url, { ...POST, body: 'token=secret' });
-  expect([answer.status, answer.ok, requests]).toEqual([302, false, 1]);
+  const result = await fetchSoon(url, { ...POST, body: 'token=secret' });
+  expect([result.status, result.ok, requests]).toEqual([302, false, 1]);
 });
 
-test('a response that stops in the middle is aborted', async () => {
+test('a response that stalls is aborted', async () => {
   const url = await serve((_request, response) => {
     response.writeHead(200, { 'content-length': '100' });
     response.write('{"ok":');
@@ -89,7 +89,7 @@ test('an endless response is aborted', async () => {
   });
 });
 
-test('anything but a text is refused, because nothing here can send it in time', async () => {
+test('a body that isn’t text is refused', async () => {
   await expect(fetchSoon('http://127.0.0.1:1/', { method: 'GET' })).rejects.toThrow(/only text/);
   await expect(fetchSoon('http://127.0.0.1:1/', { ...POST, body: new FormData() })).rejects.toThrow(
     /only text/,

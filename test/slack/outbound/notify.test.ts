@@ -16,7 +16,7 @@ import { createTestDatabase, type TestDatabase } from '../../support/database.ts
 import { DOMAINS } from '../../support/demo.ts';
 import { notificationsOf, notifierDeps, notifyDue } from '../../support/notifier.ts';
 
-/* A message that one place refuses is rescheduled, or posted elsewhere, and delays nothing else. */
+/* A message that a channel refuses is rescheduled or posted elsewhere, and delays nothing else. */
 
 const GENERAL = 'C0GENERAL';
 const EXPIRY = 'C0EXPIRY';
@@ -52,11 +52,11 @@ function deps(planner: NotificationPlanner) {
 }
 
 let count = 0;
-/** Messages with a unique text, each in its places. */
-function messagesIn(...placed: readonly (readonly string[])[]) {
+/** Plans messages with a unique text, each with its places. */
+function planMessages(...placed: readonly (readonly string[])[]) {
   count += 1;
   const label = `message ${count}`;
-  const said = (channel: string) =>
+  const textsIn = (channel: string) =>
     workspace
       .messages(channel)
       .map(({ text }) => text)
@@ -75,11 +75,11 @@ function messagesIn(...placed: readonly (readonly string[])[]) {
         });
       return undefined;
     };
-  return { said, planner };
+  return { textsIn, planner };
 }
 
-test('a busy place delays no other, and a change doesn’t bring its next try forward', async () => {
-  const { said, planner } = messagesIn([DOMAINS], [GENERAL]);
+test('a rate-limited channel delays no other, and a change doesn’t advance its retry', async () => {
+  const { textsIn, planner } = planMessages([DOMAINS], [GENERAL]);
   const limited = {
     method: 'chat.postMessage',
     channel: DOMAINS,
@@ -88,95 +88,95 @@ test('a busy place delays no other, and a change doesn’t bring its next try fo
   } as const;
   workspace.faults.set({ ...limited, times: 1 });
   await notifyDue(deps(planner()));
-  expect([said(DOMAINS), said(GENERAL)]).toEqual([[], [expect.stringContaining('v1')]]);
+  expect([textsIn(DOMAINS), textsIn(GENERAL)]).toEqual([[], [expect.stringContaining('v1')]]);
   await store.requestUpdate(SUBJECT, now());
   await notifyDue(deps(planner()));
-  expect([said(DOMAINS), said(GENERAL)]).toEqual([[], [expect.stringContaining('v2')]]);
+  expect([textsIn(DOMAINS), textsIn(GENERAL)]).toEqual([[], [expect.stringContaining('v2')]]);
   nowMs += 30_000;
   expect(await notifyDue(deps(planner()))).toEqual(['report:one']);
-  expect(said(DOMAINS)).toEqual([expect.stringContaining('v2')]);
-  expect(await notifyDue(deps(planner())), 'all is posted').toEqual([]);
+  expect(textsIn(DOMAINS)).toEqual([expect.stringContaining('v2')]);
+  expect(await notifyDue(deps(planner())), 'everything is posted').toEqual([]);
 });
 
 describe('an update', () => {
   const updates = () => workspace.calls.filter(({ method }) => method === 'chat.update').length;
-  const show = async (
+  const sendUpdate = async (
     changes: Partial<WantedNotification>,
-    asked = deps(messagesIn([GENERAL]).planner(changes)),
+    notifier = deps(planMessages([GENERAL]).planner(changes)),
   ) => {
     await store.requestUpdate(SUBJECT, now());
-    await notifyDue(asked);
+    await notifyDue(notifier);
   };
   const message = () => textMessage('the same');
 
   test('is sent only if its content has changed', async () => {
     const metadata = (state: string) => ({ event_type: 'order', event_payload: { state } });
-    await show({ message, metadata: metadata('PENDING') });
+    await sendUpdate({ message, metadata: metadata('PENDING') });
     const before = updates();
-    await show({ message, metadata: metadata('PENDING') });
-    expect(updates() - before, 'nothing').toBe(0);
+    await sendUpdate({ message, metadata: metadata('PENDING') });
+    expect(updates() - before, 'unchanged').toBe(0);
     expect(await notificationsOf(store, SUBJECT)).toMatchObject([{ shownVersion: '3' }]);
-    await show({ message, metadata: metadata('APPROVED') });
-    expect(updates() - before, 'its metadata').toBe(1);
-    await show({ message: () => textMessage('other'), metadata: metadata('APPROVED') });
-    expect(updates() - before, 'its text').toBe(2);
-    await show({ message, metadata: metadata('APPROVED') });
-    expect(updates() - before, 'back again').toBe(3);
+    await sendUpdate({ message, metadata: metadata('APPROVED') });
+    expect(updates() - before, 'changed metadata').toBe(1);
+    await sendUpdate({ message: () => textMessage('other'), metadata: metadata('APPROVED') });
+    expect(updates() - before, 'changed text').toBe(2);
+    await sendUpdate({ message, metadata: metadata('APPROVED') });
+    expect(updates() - before, 'changed back').toBe(3);
   });
 
-  test('is sent again if it may not have arrived, and for a message that was found', async () => {
-    await show({ message });
+  test('is sent again if it may not have arrived, and for an adopted message', async () => {
+    await sendUpdate({ message });
     const before = updates();
     workspace.faults.set({ method: 'chat.update', kind: 'lost_answer', times: 1 });
-    await show({ message: () => textMessage('other') });
+    await sendUpdate({ message: () => textMessage('other') });
     nowMs += 1_000;
-    await show({ message });
+    await sendUpdate({ message });
     expect(updates() - before).toBe(2);
     const [found] = await notificationsOf(store, SUBJECT);
     if (found?.message === undefined) throw new Error('nothing was posted');
     await db.prisma.notification.deleteMany({ where: { purpose: found.purpose } });
     await store.adopt(SUBJECT, found.message, [found.purpose], now());
-    await show({ message });
+    await sendUpdate({ message });
     expect(updates() - before).toBe(3);
   });
 
-  test('that Slack limits delays all of them only until the limit ends', async () => {
+  test('that Slack rate-limits delays all updates, but only until the limit ends', async () => {
     const web = createSlackWeb(
       new Secret(workspace.botToken),
       workspace.apiUrl,
       undefined,
       createPacer(() => nowMs),
     );
-    const asked = (planner: NotificationPlanner) =>
+    const notifier = (planner: NotificationPlanner) =>
       notifierDeps({ notifications: store, web, now }, { report: planner });
-    const { said, planner } = messagesIn([DOMAINS], [GENERAL]);
-    await notifyDue(asked(planner()));
+    const { textsIn, planner } = planMessages([DOMAINS], [GENERAL]);
+    await notifyDue(notifier(planner()));
     const before = updates();
     workspace.faults.set({ method: 'chat.update', kind: 'ratelimited', retryAfter: 30, times: 1 });
-    await show({}, asked(planner()));
-    await show({}, asked(planner()));
+    await sendUpdate({}, notifier(planner()));
+    await sendUpdate({}, notifier(planner()));
     expect(updates() - before, 'one is refused, no other is sent').toBe(1);
     expect(await notificationsOf(store, SUBJECT)).toMatchObject([
       { attempts: 0, dueAt: undefined },
       { attempts: 0, dueAt: undefined },
     ]);
     nowMs += 30_000;
-    await notifyDue(asked(planner()));
-    expect(said(DOMAINS)).toEqual([expect.stringContaining('v3')]);
+    await notifyDue(notifier(planner()));
+    expect(textsIn(DOMAINS)).toEqual([expect.stringContaining('v3')]);
     nowMs += 1_200;
-    await notifyDue(asked(planner()));
-    expect(said(GENERAL)).toEqual([expect.stringContaining('v3')]);
+    await notifyDue(notifier(planner()));
+    expect(textsIn(GENERAL)).toEqual([expect.stringContaining('v3')]);
   });
 });
 
-test('a message that a place refuses goes to the next one', async () => {
-  const { said, planner } = messagesIn(['C0NOBOT', GENERAL]);
+test('a message that one place refuses goes to the next', async () => {
+  const { textsIn, planner } = planMessages(['C0NOBOT', GENERAL]);
   await notifyDue(deps(planner()));
-  expect(said(GENERAL)).toHaveLength(1);
+  expect(textsIn(GENERAL)).toHaveLength(1);
 });
 
 test('a message that every place refuses is marked as refused, and retried with its next version', async () => {
-  const { said, planner } = messagesIn([EXPIRY]);
+  const { textsIn, planner } = planMessages([EXPIRY]);
   workspace.faults.set({ method: 'chat.postMessage', channel: EXPIRY, kind: 'error', code: 'is_archived' });
   await notifyDue(deps(planner()));
   expect(await notificationsOf(store, SUBJECT)).toMatchObject([
@@ -184,14 +184,14 @@ test('a message that every place refuses is marked as refused, and retried with 
   ]);
   workspace.faults.clear();
   await notify(deps(planner()), SUBJECT);
-  expect(said(EXPIRY), 'the same version').toEqual([]);
+  expect(textsIn(EXPIRY), 'the same version').toEqual([]);
   await store.requestUpdate(SUBJECT, now());
   await notifyDue(deps(planner()));
-  expect(said(EXPIRY)).toEqual([expect.stringContaining('v2')]);
+  expect(textsIn(EXPIRY)).toEqual([expect.stringContaining('v2')]);
 });
 
-test('a place is reported once until something gets through there', async () => {
-  const { planner } = messagesIn([EXPIRY]);
+test('a refusing channel is reported once until it accepts a message', async () => {
+  const { planner } = planMessages([EXPIRY]);
   const alerting = deps(planner({ alertsAdmins: true }));
   const places = async () =>
     (await db.prisma.notification.findMany({ where: { subjectKind: 'channel' } })).map(
@@ -209,30 +209,30 @@ test('a place is reported once until something gets through there', async () => 
 });
 
 test('an essential message is retried until it arrives', async () => {
-  const { said, planner } = messagesIn([EXPIRY]);
+  const { textsIn, planner } = planMessages([EXPIRY]);
   workspace.faults.set({ method: 'chat.postMessage', channel: EXPIRY, kind: 'error', code: 'is_archived' });
   const lasting = deps(planner({ mustArrive: true }));
   await notifyDue(lasting);
   workspace.faults.clear();
   nowMs += 60_000;
   await notifyDue(lasting);
-  expect(said(EXPIRY)).toHaveLength(1);
+  expect(textsIn(EXPIRY)).toHaveLength(1);
 });
 
-test('a message with its own time is posted then', async () => {
-  const { said, planner } = messagesIn([GENERAL]);
+test('a delayed message is posted at its time', async () => {
+  const { textsIn, planner } = planMessages([GENERAL]);
   const morning = new Date(nowMs + 8 * 3_600_000);
   const waiting = deps(planner({ findDelayEnd: async () => (now() < morning ? morning : undefined) }));
   await notifyDue(waiting);
-  expect(said(GENERAL), 'before').toEqual([]);
+  expect(textsIn(GENERAL), 'before').toEqual([]);
   nowMs = morning.getTime() - 1;
   expect(await notifyDue(waiting)).toEqual([]);
   nowMs += 1;
   await notifyDue(waiting);
-  expect(said(GENERAL)).toHaveLength(1);
+  expect(textsIn(GENERAL)).toHaveLength(1);
 });
 
-/* Siblings: order cards and copies, incidents, mandate days, pending changes. Each uses this one mechanism. */
+/* Order cards and copies, incidents, mandate days and pending changes all use this mechanism. */
 describe.each([
   'edit_window_closed',
   'cant_update_message',
@@ -243,25 +243,25 @@ describe.each([
   const refuse = () => workspace.faults.set({ method: 'chat.update', kind: 'error', code, times: 1 });
   const placeOf = async () => (await notificationsOf(store, SUBJECT))[0]?.message;
 
-  test('is posted again, once, and the old one links to the new one', async () => {
-    const { said, planner } = messagesIn([DOMAINS]);
+  test('is posted again, once, and the old one is linked to the new one', async () => {
+    const { textsIn, planner } = planMessages([DOMAINS]);
     await notifyDue(deps(planner()));
     const old = await placeOf();
     if (old === undefined) throw new Error('nothing was posted');
     refuse();
     await store.requestUpdate(SUBJECT, now());
     await notifyDue(deps(planner()));
-    expect(said(DOMAINS)).toEqual([expect.stringContaining('v1'), expect.stringContaining('v2')]);
+    expect(textsIn(DOMAINS)).toEqual([expect.stringContaining('v1'), expect.stringContaining('v2')]);
     const current = await placeOf();
     expect(current).not.toEqual(old);
     expect(await store.findReplacement(old)).toEqual({ subject: SUBJECT, current });
     await store.requestUpdate(SUBJECT, now());
     await notifyDue(deps(planner()));
-    expect(said(DOMAINS)).toEqual([expect.stringContaining('v1'), expect.stringContaining('v3')]);
+    expect(textsIn(DOMAINS)).toEqual([expect.stringContaining('v1'), expect.stringContaining('v3')]);
   });
 
-  test('doesn’t count as shown while its new place refuses it too', async () => {
-    const { said, planner } = messagesIn([DOMAINS]);
+  test('stays pending while the new post is refused, too', async () => {
+    const { textsIn, planner } = planMessages([DOMAINS]);
     const states: string[] = [];
     const noting: NotificationPlanner = (claim, send) =>
       planner({ mustArrive: true })(claim, async (wanted) => {
@@ -274,33 +274,33 @@ describe.each([
     workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code: 'is_archived', times: 1 });
     await store.requestUpdate(SUBJECT, now());
     await notifyDue(deps(noting));
-    expect([states, said(DOMAINS).length]).toEqual([['current', 'pending'], 1]);
+    expect([states, textsIn(DOMAINS).length]).toEqual([['current', 'pending'], 1]);
     nowMs += 60_000;
     await notifyDue(deps(noting));
-    expect([states, said(DOMAINS).length]).toEqual([['current', 'pending', 'current'], 2]);
+    expect([states, textsIn(DOMAINS).length]).toEqual([['current', 'pending', 'current'], 2]);
   });
 });
 
-/* Codes of a message that nobody can read any more: its content is nowhere else, changed or not. */
+/* No one can read a message with these codes any more, so it is posted again even if it hasn't changed. */
 test.each(['channel_not_found', 'is_archived', 'is_inactive', 'message_not_found', 'not_in_channel'])(
   'a message that is gone (%s) is posted again even if its essential content is unchanged',
   async (code) => {
-    const { said, planner } = messagesIn([DOMAINS]);
+    const { textsIn, planner } = planMessages([DOMAINS]);
     await notifyDue(deps(planner({ repostKey: 'waits' })));
     workspace.faults.set({ method: 'chat.update', kind: 'error', code, times: 1 });
     await store.requestUpdate(SUBJECT, now());
     await notifyDue(deps(planner({ repostKey: 'waits' })));
-    expect(said(DOMAINS)).toEqual([expect.stringContaining('v1'), expect.stringContaining('v2')]);
+    expect(textsIn(DOMAINS)).toEqual([expect.stringContaining('v1'), expect.stringContaining('v2')]);
   },
 );
 
 test('a readable message is posted again only if its essential content changes', async () => {
-  const { said, planner } = messagesIn([DOMAINS]);
+  const { textsIn, planner } = planMessages([DOMAINS]);
   await notifyDue(deps(planner({ repostKey: 'waits' })));
   workspace.faults.set({ method: 'chat.update', kind: 'error', code: 'edit_window_closed' });
   for (const repostKey of ['waits', 'ended']) {
     await store.requestUpdate(SUBJECT, now());
     await notifyDue(deps(planner({ repostKey })));
   }
-  expect(said(DOMAINS)).toEqual([expect.stringContaining('v1'), expect.stringContaining('v3')]);
+  expect(textsIn(DOMAINS)).toEqual([expect.stringContaining('v1'), expect.stringContaining('v3')]);
 });

@@ -14,9 +14,9 @@ import { notifierDeps } from '../../support/notifier.ts';
 import { seeded } from '../../support/seeded.ts';
 
 /*
- * Two outboxes on one database, whose processes are killed again and again: at every kind of moment between two of
- * their calls. Everything is posted, in its latest version, and nothing twice except for what Slack accepted from a
- * process that died before its record.
+ * Two outboxes on one database, whose processes are killed repeatedly, before and after all kinds of calls.
+ * Everything is posted in its latest version. Nothing is posted twice, unless Slack accepted it from a
+ * process that died before recording it.
  */
 
 const GENERAL = 'C0GENERAL';
@@ -46,7 +46,7 @@ afterAll(async () => {
 });
 
 const random = seeded(SEED);
-const below = (n: number) => Math.floor(random() * n);
+const randomBelow = (n: number) => Math.floor(random() * n);
 
 /** Moments at which a process dies. */
 const MOMENTS = [
@@ -66,13 +66,12 @@ const unrecorded = new Map<string, number>();
 /** How often a process died at each moment. */
 const killed = new Map<string, number>();
 
-/** A process with an outbox, which dies when it has reached one kind of moment this often. */
+/** A process with an outbox, which dies when it has reached one of the moments `#left` times. */
 class Outbox {
   isDead = false;
-  /** Its claims. */
   readonly #inHand = new Map<string, Subject>();
-  readonly #moment = MOMENTS[below(MOMENTS.length)] ?? '';
-  #left = 1 + below(3);
+  readonly #moment = MOMENTS[randomBelow(MOMENTS.length)] ?? '';
+  #left = 1 + randomBelow(3);
 
   #reach(moment: string): void {
     if (this.isDead) throw new KilledError();
@@ -84,7 +83,7 @@ class Outbox {
     throw new KilledError();
   }
 
-  /** A call that nothing follows if the process dies before its end. */
+  /** Makes a call, unless the process dies before or after it. */
   async #call<T>(name: string, work: () => Promise<T>): Promise<T> {
     this.#reach(`before ${name}`);
     const result = await work();
@@ -150,7 +149,7 @@ class Outbox {
     { report: planner },
   );
 
-  /** Works until it dies. @param given a subject that its own process has just changed */
+  /** Sends what is due until it dies. @param given a subject that this process has just changed */
   async turn(given: Subject | undefined): Promise<void> {
     const claimed = await this.#store.claimDue(new Date(), LEASE_MS, AT_ONCE).catch(ignoreKill);
     await Promise.all([
@@ -177,7 +176,7 @@ function ignoreKill(error: unknown): undefined {
 const planner: NotificationPlanner = async ({ id, version }, send) => {
   const occurredAt = new Date();
   const shown = (purpose: string) => () => textMessage(`${id} ${purpose} v${version}`);
-  const head = { version: String(version), occurredAt: occurredAt };
+  const head = { version: String(version), occurredAt };
   const card = await send({
     ...head,
     purpose: 'card',
@@ -214,13 +213,13 @@ test(`two outboxes that are killed ${KILLS} times post everything once (SEED=${S
   }));
   for (const subject of subjects) await store.addIfMissing(subject, new Date());
   let kills = 0;
-  const live = async () => {
+  const runOutbox = async () => {
     let outbox = new Outbox();
     while (kills < KILLS) {
-      const subject = subjects[below(SUBJECTS)];
+      const subject = subjects[randomBelow(SUBJECTS)];
       if (subject === undefined) continue;
       await store.requestUpdate(subject, new Date());
-      await outbox.turn(below(2) === 0 ? subject : undefined);
+      await outbox.turn(randomBelow(2) === 0 ? subject : undefined);
       if (!outbox.isDead) continue;
       kills += 1;
       await outbox.freeLeases();
@@ -228,19 +227,19 @@ test(`two outboxes that are killed ${KILLS} times post everything once (SEED=${S
     }
     await outbox.freeLeases();
   };
-  await Promise.all([live(), live()]);
-  // No more deaths.
+  await Promise.all([runOutbox(), runOutbox()]);
+  // Nothing is killed any more.
   const survivor = notifierDeps({ notifications: store, web, now: () => new Date() }, { report: planner });
   while (!(await isDone()))
     for (const subject of await store.claimDue(new Date(), LEASE_MS, 100))
       await notify(survivor, subject, true);
 
   expect([...killed.keys()].toSorted()).toEqual(MOMENTS.toSorted());
-  const standing = new Map(
+  const messages = new Map(
     [...workspace.messages(DOMAINS), ...workspace.messages(GENERAL)].map((m) => [m.ts, m]),
   );
   const posts = new Map<string, number>();
-  for (const { text } of standing.values()) {
+  for (const { text } of messages.values()) {
     const what = text.replace(/ v\d+$/, '');
     posts.set(what, (posts.get(what) ?? 0) + 1);
   }
@@ -250,7 +249,7 @@ test(`two outboxes that are killed ${KILLS} times post everything once (SEED=${S
     const { version = 0, notifications = [] } = (await store.read(subject)) ?? {};
     const shown = notifications.map(({ purpose, message }) => [
       purpose,
-      standing.get(message?.ts ?? '')?.text,
+      messages.get(message?.ts ?? '')?.text,
     ]);
     const replies = Array.from({ length: version }, (_, n) => `reply:${n + 1}`);
     expect(Object.fromEntries(shown)).toEqual({

@@ -4,7 +4,6 @@ import { createPacer, type Pacer, type Urgency } from '../../../src/slack/outbou
 const MINUTE_MS = 60_000;
 const UPDATE = 'chat.update';
 
-/** A clock set by hand. */
 function clockAt(startMs = 1_000_000) {
   let nowMs = startMs;
   return {
@@ -43,7 +42,7 @@ function tryCall(pacer: Pacer, slack: ReturnType<typeof strictSlack>, urgency: U
   return retryAfterMs === 0;
 }
 
-test('200 refreshes at 50 a minute leave room: an approval every 5 s is shown at once, and nothing is refused', () => {
+test('200 background updates at 50 a minute neither delay urgent ones nor cause refusals', () => {
   const clock = clockAt();
   const pacer = createPacer(clock.now);
   const slack = strictSlack(clock.now, 50);
@@ -76,7 +75,7 @@ test.each([1, 2, 4])('%d independent processes share a limit of 50 a minute', (p
   expect(slack.refusals() / slack.taken.length).toBeLessThan(0.2);
 });
 
-test('a refusal slows the whole method: nothing is sent until its end, then first what a person waits for', () => {
+test('a refusal pauses the whole method until its end, then urgent calls go first', () => {
   const clock = clockAt();
   const pacer = createPacer(clock.now);
   pacer.tryStart(UPDATE, 'C1', 'urgent');
@@ -93,7 +92,7 @@ test('a refusal slows the whole method: nothing is sent until its end, then firs
   expect(Array.from({ length: 60 }, () => pacer.tryStart(UPDATE, 'C3', 'urgent'))).toEqual(Array(60).fill(0));
 });
 
-test('posts are limited by channel, and other methods not at all', () => {
+test('posts are limited per channel, and other methods not at all', () => {
   const clock = clockAt();
   const pacer = createPacer(clock.now);
   pacer.recordRefusal('chat.postMessage', 'C1', 2_000);

@@ -20,7 +20,7 @@ const SHOWN = message('cafe.rest expires', [section('*cafe.rest* expires: https:
 const METADATA = { event_type: 'domain_order', event_payload: { order_id: 'o-1' } };
 const at = (ts: string) => workspace.messages(DOMAINS).find((each) => each.ts === ts);
 
-test('a message is posted in its thread with its metadata, and its links stay links', async () => {
+test('a message is posted in its thread with its metadata and without link previews', async () => {
   const head = await postMessage(web, { channelId: DOMAINS }, SHOWN);
   const reply = await postMessage(web, { channelId: DOMAINS, threadTs: head.ts }, SHOWN, METADATA);
 
@@ -31,7 +31,7 @@ test('a message is posted in its thread with its metadata, and its links stay li
   expect(posted?.args).toMatchObject({ unfurl_links: 'false', unfurl_media: 'false' });
 });
 
-test('refused blocks are posted, and updated, as text', async () => {
+test('a message with refused blocks is posted and updated as text', async () => {
   workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code: 'invalid_blocks', times: 1 });
   const posted = await postMessage(web, { channelId: DOMAINS }, SHOWN, METADATA);
   expect(at(posted.ts)?.text).toContain('*cafe.rest* expires:');

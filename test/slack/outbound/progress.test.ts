@@ -2,44 +2,44 @@ import { expect, test } from 'vitest';
 import { textMessage } from '../../../src/slack/kit/blocks.ts';
 import { runWithProgress } from '../../../src/slack/outbound/progress.ts';
 
-test('shows the progress until its end, and nothing afterwards', async () => {
-  const told: string[] = [];
+test('progress is shown until the work ends, and not afterwards', async () => {
+  const messages: string[] = [];
   let done = 0;
-  let heard = () => {};
-  const firstWord = new Promise<void>((resolve) => {
-    heard = resolve;
+  let recordFirst = () => {};
+  const firstMessage = new Promise<void>((resolve) => {
+    recordFirst = resolve;
   });
   const outcome = await runWithProgress(
     async ({ text }) => {
-      told.push(text);
-      heard();
+      messages.push(text);
+      recordFirst();
     },
     () => textMessage(`${done} of 3`),
     async () => {
       done = 2;
-      await firstWord;
+      await firstMessage;
       return 'the outcome';
     },
     [1, 60_000],
   );
   expect(outcome).toBe('the outcome');
-  expect(told).toEqual(['2 of 3']);
+  expect(messages).toEqual(['2 of 3']);
 });
 
-test('continues if nobody can be notified', async () => {
-  let tried = () => {};
-  const trial = new Promise<void>((resolve) => {
-    tried = resolve;
+test('the work continues if progress can’t be shown', async () => {
+  let recordAttempt = () => {};
+  const attempt = new Promise<void>((resolve) => {
+    recordAttempt = resolve;
   });
-  const deaf = async (): Promise<void> => {
-    tried();
+  const failToNotify = async (): Promise<void> => {
+    recordAttempt();
     throw new Error('Slack is away');
   };
   expect(
     await runWithProgress(
-      deaf,
+      failToNotify,
       () => textMessage('half'),
-      () => trial.then(() => 'done'),
+      () => attempt.then(() => 'done'),
       [1],
     ),
   ).toBe('done');

@@ -5,19 +5,19 @@ const at = (moment: string) => new Date(moment);
 
 describe('a message to a person', () => {
   test.each([
-    ['goes at once by day', '2026-11-23T12:00:00Z', 'Europe/Berlin', undefined],
-    ['goes at once a second before 22:00', '2026-11-23T20:59:59Z', 'Europe/Berlin', undefined],
+    ['is sent at once during the day', '2026-11-23T12:00:00Z', 'Europe/Berlin', undefined],
+    ['is sent at once a second before 22:00', '2026-11-23T20:59:59Z', 'Europe/Berlin', undefined],
     ['waits from 22:00 on', '2026-11-23T21:00:00Z', 'Europe/Berlin', '2026-11-24T06:00:00Z'],
     ['waits after midnight', '2026-11-24T01:23:45Z', 'Europe/Berlin', '2026-11-24T06:00:00Z'],
-    ['goes at once at 7:00', '2026-11-24T06:00:00Z', 'Europe/Berlin', undefined],
+    ['is sent at once at 7:00', '2026-11-24T06:00:00Z', 'Europe/Berlin', undefined],
     [
-      'waits by the night of its own zone',
+      'waits for the morning in the person’s time zone',
       '2026-11-24T06:00:00Z',
       'America/New_York',
       '2026-11-24T12:00:00Z',
     ],
     [
-      'waits where hours begin at a quarter',
+      'waits in a time zone with a quarter-hour offset',
       '2026-11-23T18:00:00Z',
       'Asia/Kathmandu',
       '2026-11-24T01:15:00Z',
@@ -34,17 +34,17 @@ describe('a message to a person', () => {
       'Europe/Berlin',
       '2026-10-25T06:00:00Z',
     ],
-    ['goes at once where the zone is not known', '2026-11-24T01:00:00Z', undefined, undefined],
-    ['goes at once where the zone is none', '2026-11-24T01:00:00Z', 'Mars/Olympus', undefined],
+    ['is sent at once if the time zone is unknown', '2026-11-24T01:00:00Z', undefined, undefined],
+    ['is sent at once if the time zone is invalid', '2026-11-24T01:00:00Z', 'Mars/Olympus', undefined],
   ])('%s', (_, now, zone, until) => {
     expect(findQuietEnd(at(now), zone)?.toISOString()).toBe(until?.replace('Z', '.000Z'));
   });
 
   test.each([
-    ['tomorrow', '2026-11-25T20:00:00Z', undefined],
-    ['today', '2026-11-24T20:00:00Z', undefined],
-    ['the day after tomorrow', '2026-11-25T23:00:00Z', '2026-11-24T06:00:00.000Z'],
-  ])('at night, about a name that expires %s', (_, expiry, until) => {
+    ['is sent at once if the name expires tomorrow', '2026-11-25T20:00:00Z', undefined],
+    ['is sent at once if the name expires today', '2026-11-24T20:00:00Z', undefined],
+    ['waits if the name expires the day after tomorrow', '2026-11-25T23:00:00Z', '2026-11-24T06:00:00.000Z'],
+  ])('at night %s', (_, expiry, until) => {
     const now = at('2026-11-24T01:00:00Z');
     expect(findQuietEnd(now, 'Europe/Berlin', at(expiry))?.toISOString()).toBe(until);
   });

@@ -6,11 +6,11 @@ test.each([
   'https://hooks.slack.com:443/actions/T1/2/3',
   'https://HOOKS.slack.com/app/T1/2/3',
   'https://hooks.slack-gov.com/commands/T1/2/3',
-])('%s is Slack’s', (address) => {
+])('%s is a response URL of Slack', (address) => {
   expect(isSlackResponseUrl(address, undefined)).toBe(true);
 });
 
-const NOT_SLACKS = [
+const OTHER_URLS = [
   'http://hooks.slack.com/commands/T1/2/3',
   'https://hooks.slack.com:8443/commands/T1/2/3',
   'https://slack.com/api/chat.postMessage',
@@ -28,7 +28,7 @@ const NOT_SLACKS = [
   '',
 ];
 
-test.each(NOT_SLACKS)('%j is not', (address) => {
+test.each(OTHER_URLS)('%j isn’t a response URL of Slack', (address) => {
   expect(isSlackResponseUrl(address, undefined)).toBe(false);
 });
 
@@ -36,20 +36,20 @@ describe('with SLACK_API_URL', () => {
   const apiUrl = 'http://127.0.0.1:8081/api/';
 
   test.each(['http://127.0.0.1:8081/response/1', 'https://hooks.slack.com/commands/T1/2/3'])(
-    '%s may be answered',
+    '%s is accepted',
     (address) => {
       expect(isSlackResponseUrl(address, apiUrl)).toBe(true);
     },
   );
 
   test.each([
-    ...NOT_SLACKS,
+    ...OTHER_URLS,
     'https://127.0.0.1:8081/response/1',
     'http://127.0.0.1:8082/response/1',
     'http://127.0.0.1/response/1',
     'http://localhost:8081/response/1',
     'http://me@127.0.0.1:8081/response/1',
-  ])('%j may not', (address) => {
+  ])('%j is refused', (address) => {
     expect(isSlackResponseUrl(address, apiUrl)).toBe(false);
   });
 });

@@ -27,11 +27,11 @@ test.each([
     'Slack refused this (something_new).',
     'If it keeps failing, tell your operator.',
   ],
-])('%s is shown unchanged', (problem, cause, remedy) => {
+])('%s is formatted as a cause and a remedy', (problem, cause, remedy) => {
   expect(formatSlackError(problem)).toEqual({ cause, remedy });
 });
 
-test('an id is unknown only if Slack says so', () => {
+test('an ID is called unknown only if Slack says so', () => {
   for (const code of ['user_not_found', 'no_such_subteam']) {
     expect(formatApproverError('S01GROUP', refused(code))).toBe(
       'Slack doesn’t know S01GROUP. Copy the ID again.',
@@ -42,7 +42,7 @@ test('an id is unknown only if Slack says so', () => {
   }
 });
 
-test('an invitation helps only if the bot isn’t in the channel, or can’t see it', () => {
+test('an invitation is suggested only if the bot isn’t in the channel, or can’t see it', () => {
   for (const code of ['not_in_channel', 'channel_not_found']) {
     expect(formatChannelError(refused(code))).toMatch(/^I can’t post there: .*\/invite/);
   }
@@ -58,8 +58,8 @@ test('an invitation helps only if the bot isn’t in the channel, or can’t see
   expect(formatChannelError(unreachable)).toMatch(/^I couldn’t check whether I can post there\. /);
 });
 
-describe('which scope is missing', () => {
-  test('is Slack’s own word', async () => {
+describe('the missing scope', () => {
+  test('is read from Slack’s response', async () => {
     const workspace = await startWorkspace({ bot: { scopes: ['chat:write'] } });
     onTestFinished(() => workspace.close());
     const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);

@@ -29,7 +29,7 @@ const SETTINGS: PolicySettings = {
 };
 
 const NEXT = { version: 1, before: [] };
-function proposed(rules: readonly PolicyRule[], state: ProposalState = 'proposed'): ProposalOf<'policy'> {
+function newProposal(rules: readonly PolicyRule[], state: ProposalState = 'proposed'): ProposalOf<'policy'> {
   return {
     ...{ id: 'r1', kind: 'policy', payload: { ...NEXT, rules }, hash: 'hash', version: 0, state },
     ...{ proposer: 'U0ADA', proposedAt: AT, expiresAt: undefined, origin: undefined, subject: undefined },
@@ -41,13 +41,13 @@ function draft(rules: readonly PolicyRule[], proposal?: PolicyDraft['proposal'])
   return { revision: 'r1', rules, changedBy: 'U0ADA', changedAt: AT, proposal };
 }
 
-const said = (blocks: readonly AnyBlock[]) => blocksToText(blocks).join('\n');
-const sentence = (fields: Partial<PolicyRule>) => ruleSentence(rule(fields), LOCALE);
+const read = (blocks: readonly AnyBlock[]) => blocksToText(blocks).join('\n');
+const formatRule = (fields: Partial<PolicyRule>) => ruleSentence(rule(fields), LOCALE);
 
 describe('a rule as a sentence', () => {
-  test('has tasks, names, requesters, the amount and the requirements', () => {
+  test('includes tasks, names, requesters, the amount and the requirements', () => {
     expect(
-      sentence({
+      formatRule({
         tasks: ['transfer'],
         names: ['*.rest'],
         by: ['S0MARKETING'],
@@ -85,16 +85,16 @@ describe('a rule as a sentence', () => {
       },
       '*Renewals* of every name need *approval from <@U0CFO>* (expires after 36 hours; escalation to <@U0BOSS> after 2 hours; break glass allowed).',
     ],
-  ] as const)('%o', (fields, expected) => {
-    expect(sentence(fields)).toBe(expected);
+  ] as const)('describes %o', (fields, expected) => {
+    expect(formatRule(fields)).toBe(expected);
   });
 
   test('shortens long lists', () => {
     const names = Array.from({ length: 30 }, (_, n) => `n${n}.rest`);
-    expect(sentence({ names })).toContain('`n7.rest` and 22 more');
+    expect(formatRule({ names })).toContain('`n7.rest` and 22 more');
   });
 
-  test('the settings come last', () => {
+  test('is also built from the settings, for everything else', () => {
     expect(implicitSentences(SETTINGS)).toEqual([
       '*Renewals* of every name need *approval from <@U0BOSS>*.',
       '*Everything else* needs *no approval*.',
@@ -122,11 +122,11 @@ const published: PublishedPolicy = {
   confirmedAt: AT,
 };
 
-describe('messages stay within the limits of Slack, for any number of rules', () => {
+describe('messages about the largest policy', () => {
   const reader = { userId: 'U0BOB', isAdmin: true, locale: LOCALE };
   const shown = {
     published,
-    draft: draft(MOST, proposed(MOST)),
+    draft: draft(MOST, newProposal(MOST)),
     settings: SETTINGS,
     reader,
     offset: 70,
@@ -135,33 +135,33 @@ describe('messages stay within the limits of Slack, for any number of rules', ()
 
   test.each([
     ['the policy with its draft', policyMessage(shown)],
-    ['the policy in force, to admins', policyMessage({ ...shown, draft: undefined, offset: 490 })],
-    ['to everybody', policyMessage({ ...shown, reader: { ...reader, isAdmin: false } })],
-    ['the question to other admins', policyProposalView(proposed(MOST)).question(asked)],
+    ['the policy in force, for admins', policyMessage({ ...shown, draft: undefined, offset: 490 })],
+    ['the policy in force, for everyone', policyMessage({ ...shown, reader: { ...reader, isAdmin: false } })],
+    ['the question to other admins', policyProposalView(newProposal(MOST)).question(asked)],
     ['the reply to the publisher', publishedMessage({ ...NEXT, rules: MOST }, LOCALE, ['U0BOB', 'U0CAROL'])],
-    ['the answer to both', policyProposalView(proposed(MOST, 'confirmed')).outcome(asked)],
-  ])('%s', (_what, message) => {
+    ['the outcome, for both', policyProposalView(newProposal(MOST, 'confirmed')).outcome(asked)],
+  ])('stay within Slack’s limits: %s', (_what, message) => {
     expectMessage(message);
   });
 
-  test('the last page shows the last rule, and so does the one after it', () => {
-    expect(said(policyMessage({ ...shown, offset: 490 }).blocks)).toContain('*500.*');
-    expect(said(policyMessage({ ...shown, offset: 990 }).blocks)).toContain('*500.*');
+  test('show the last rule on the last page, and for any offset after it', () => {
+    expect(read(policyMessage({ ...shown, offset: 490 }).blocks)).toContain('*500.*');
+    expect(read(policyMessage({ ...shown, offset: 990 }).blocks)).toContain('*500.*');
   });
 });
 
-test('a publisher who is the only admin gets that reason, and what to do', () => {
-  const text = said(publishedMessage({ ...NEXT, rules: [rule()] }, LOCALE, []).blocks);
+test('a publisher who is the only admin learns this and what to do', () => {
+  const text = read(publishedMessage({ ...NEXT, rules: [rule()] }, LOCALE, []).blocks);
   expect(text).toContain('I don’t know any other admin');
   expect(text).toContain('`ADMINS`');
 });
 
-test('Confirm is offered to admins who didn’t publish it, and Publish to nobody meanwhile', () => {
+test('a published draft can be confirmed by other admins only, and not published again', () => {
   const buttons = (userId: string) =>
     JSON.stringify(
       policyMessage({
         published: undefined,
-        draft: draft([rule()], proposed([rule()])),
+        draft: draft([rule()], newProposal([rule()])),
         settings: SETTINGS,
         reader: { userId, isAdmin: true, locale: LOCALE },
         offset: 0,
@@ -172,7 +172,7 @@ test('Confirm is offered to admins who didn’t publish it, and Publish to nobod
   expect(buttons('U0BOB')).not.toContain('policy_publish');
 });
 
-test('a replay and a policy test of 50 names stay within the limits', () => {
+test('a replay and a policy test of 50 names stay within Slack’s limits', () => {
   const names = Array.from({ length: 50 }, (_, n) => `${'x'.repeat(60)}${n}.rest`);
   const reference = { kind: 'rule', version: 1, index: 0, name: 'x'.repeat(80) } as const;
   const requirements = {
@@ -209,7 +209,7 @@ test('a replay and a policy test of 50 names stay within the limits', () => {
   };
   const result = policyTestMessage(tested, { requirements, names: evaluated, unknowns });
   expectMessage(result);
-  expect(said(result.blocks).match(/Decided by rule 1/g)).toHaveLength(5);
+  expect(read(result.blocks).match(/Decided by rule 1/g)).toHaveLength(5);
   const changedRows = Array.from({ length: 40 }, (_, n) => ({
     order: { orderId: `o${n}`, before: requirements, after: requirements, change: 'other' as const },
     title: 'Renew 50 names for 2 years',

@@ -20,7 +20,7 @@ import { notifierDeps, notifyDue } from '../../support/notifier.ts';
 import { confirmProposal, proposalsOf } from '../../support/proposals.ts';
 import { newTeamSettings } from '../../support/settings.ts';
 
-/* Everyone who can confirm a change is asked despite failures, and learns its result. */
+/* Everyone who can confirm a change is asked, despite failed calls, and learns its result. */
 
 const HOUR_MS = 3_600_000;
 
@@ -54,8 +54,8 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** a direct message since the test began. */
-const shown = (channel: string) => workspace.messages(channel).slice(before.get(channel));
+/** A channel's messages since the test began. */
+const posted = (channel: string) => workspace.messages(channel).slice(before.get(channel));
 const proposals = () => proposalsOf(db, 'T0TEAM', { approvals_required: '2' });
 const confirm = (id: string) => confirmProposal(proposals(), id, 'U0BOB', now());
 const withdraw = (proposal: Proposal, by: string) => proposals().withdraw(proposal, by, now());
@@ -65,14 +65,14 @@ const propose = (change: ProposedChange, origin?: MessagePlace) =>
     ...{ proposer: 'U0ADA', proposedAt: now(), expiresAt: new Date(nowMs + 24 * HOUR_MS), origin },
   });
 const SETTING = { name: 'approvals_required', before: '2', after: '1' };
-const ask = () => propose({ kind: 'settings', payload: [SETTING] });
+const proposeSetting = () => propose({ kind: 'settings', payload: [SETTING] });
 /** Ada requests, in a thread of a channel or elsewhere, to take a name off the watch list. */
-const askAboutName = (origin: MessagePlace) => {
+const proposeRemoval = (origin: MessagePlace) => {
   const names = [{ name: 'cafe.rest', before: NOTHING_SET, after: undefined }];
   return propose({ kind: 'facts', payload: { names } }, origin);
 };
 /** Ada requests, in the thread of a digest, to let a name lapse. */
-const askToLapse = (origin: MessagePlace) => {
+const proposeLapse = (origin: MessagePlace) => {
   const decision = { kind: 'lapse_confirmed', reason: 'not needed', askedBy: 'U0ADA' } as const;
   const names = [{ name: 'cafe.rest', before: NOTHING_SET, after: NOTHING_SET, decision }];
   const lapse = { kind: 'lapse', subject: 'cafe.rest', payload: { names } } as const;
@@ -87,7 +87,7 @@ async function publish(name: string): Promise<string> {
   return draft?.revision ?? '';
 }
 
-function look() {
+function sendDue() {
   const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
   const store = proposals();
   const planner = createProposalPlanner(
@@ -112,7 +112,7 @@ function look() {
       },
       expiry: { find: async () => undefined },
       prices: createPriceStore(db, 'T0TEAM'),
-      names: { impacts: { assessName: () => Promise.reject(new Error('nothing is seen')) } },
+      names: { impacts: { assessName: () => Promise.reject(new Error('no lookups here')) } },
       savedSettings: async () => newTeamSettings({ approvalChannel }),
       now,
       log: silent,
@@ -123,91 +123,91 @@ function look() {
 }
 
 test('every other admin is asked once, and every question shows its result', async () => {
-  const { id } = await ask();
-  await look();
-  await ask();
-  await look();
-  expect(shown('D0ADA')).toEqual([]);
+  const { id } = await proposeSetting();
+  await sendDue();
+  await proposeSetting();
+  await sendDue();
+  expect(posted('D0ADA')).toEqual([]);
   for (const channel of ['D0BOB', 'D0CAROL'])
-    expect(shown(channel).map(buttonsOf)).toEqual([['settings_confirm', 'settings_dismiss']]);
+    expect(posted(channel).map(buttonsOf)).toEqual([['settings_confirm', 'settings_dismiss']]);
   expect(await confirm(id)).toMatchObject({ kind: 'applied' });
-  await look();
+  await sendDue();
   for (const channel of ['D0ADA', 'D0BOB', 'D0CAROL']) {
-    expect(shown(channel).map(textOf)).toEqual([
+    expect(posted(channel).map(textOf)).toEqual([
       expect.stringContaining('Requested by <@U0ADA>, confirmed by <@U0BOB>'),
     ]);
-    expect(shown(channel).flatMap(buttonsOf)).toEqual([]);
+    expect(posted(channel).flatMap(buttonsOf)).toEqual([]);
   }
 });
 
-test('an unconfirmed change shows that it expired', async () => {
-  await ask();
-  await look();
-  expect(await look(), 'it is not looked at all the time').toEqual([]);
+test('the question about an unconfirmed change says that it expired', async () => {
+  await proposeSetting();
+  await sendDue();
+  expect(await sendDue(), 'nothing is due until it expires').toEqual([]);
   for (let hour = 0; hour < 24; hour += 1) {
     nowMs += HOUR_MS;
-    await look();
+    await sendDue();
   }
   for (const channel of ['D0ADA', 'D0BOB', 'D0CAROL'])
-    expect(shown(channel).map(textOf)).toEqual([expect.stringContaining('No one confirmed it in time.')]);
+    expect(posted(channel).map(textOf)).toEqual([expect.stringContaining('No one confirmed it in time.')]);
 });
 
-test('a change withdrawn by its requester leaves no question behind', async () => {
-  const proposal = await ask();
-  await look();
+test('the question about a change withdrawn by its requester says so', async () => {
+  const proposal = await proposeSetting();
+  await sendDue();
   await withdraw(proposal, 'U0ADA');
-  await look();
-  expect(shown('D0CAROL').map(textOf)).toEqual([expect.stringContaining('Discarded by <@U0ADA>.')]);
-  expect(shown('D0ADA')).toEqual([]);
+  await sendDue();
+  expect(posted('D0CAROL').map(textOf)).toEqual([expect.stringContaining('Discarded by <@U0ADA>.')]);
+  expect(posted('D0ADA')).toEqual([]);
 });
 
-test('a change of names is asked about in its place, which then shows the result', async () => {
+test('a change to a name is asked about where it was requested, and its result is shown there', async () => {
   approvalChannel = GENERAL;
   const { ts } = workspace.as('U0ADA').say(DOMAINS, 'cafe.rest is sold');
-  const proposal = await askAboutName({ channelId: DOMAINS, threadTs: ts });
-  await look();
-  const [, question] = shown(DOMAINS);
+  const proposal = await proposeRemoval({ channelId: DOMAINS, threadTs: ts });
+  await sendDue();
+  const [, question] = posted(DOMAINS);
   expect(question).toMatchObject({ thread_ts: ts });
-  expect(shown(DOMAINS).flatMap(buttonsOf)).toEqual(['facts_confirm', 'facts_dismiss']);
+  expect(posted(DOMAINS).flatMap(buttonsOf)).toEqual(['facts_confirm', 'facts_dismiss']);
   await withdraw(proposal, 'U0BOB');
-  await look();
-  expect(shown(DOMAINS).slice(1).map(textOf)).toEqual([
+  await sendDue();
+  expect(posted(DOMAINS).slice(1).map(textOf)).toEqual([
     expect.stringContaining('<@U0BOB> discarded a change to cafe.rest that <@U0ADA> requested.'),
   ]);
-  expect(['D0ADA', 'D0BOB', 'D0CAROL', GENERAL].flatMap(shown)).toEqual([]);
+  expect(['D0ADA', 'D0BOB', 'D0CAROL', GENERAL].flatMap(posted)).toEqual([]);
 });
 
-test('if no channel accepts the question about a name, each of the approvers is asked', async () => {
+test('if no channel accepts the question about a name, each approver is asked directly', async () => {
   workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code: 'not_in_channel', times: 2 });
   approvalChannel = GENERAL;
-  await askAboutName({ channelId: DOMAINS });
-  await look();
+  await proposeRemoval({ channelId: DOMAINS });
+  await sendDue();
   nowMs += 24 * HOUR_MS;
-  await look();
-  expect([DOMAINS, GENERAL].flatMap(shown)).toEqual([]);
+  await sendDue();
+  expect([DOMAINS, GENERAL].flatMap(posted)).toEqual([]);
   for (const channel of ['D0ADA', 'D0BOB', 'D0CAROL'])
-    expect(shown(channel).map(textOf)).toEqual([expect.stringContaining('wasn’t confirmed in time')]);
+    expect(posted(channel).map(textOf)).toEqual([expect.stringContaining('wasn’t confirmed in time')]);
 });
 
-test('a request in a direct message is asked about in the approvers’ channel', async () => {
+test('a change requested in a direct message is asked about in the approval channel', async () => {
   approvalChannel = GENERAL;
-  await askAboutName({ channelId: 'D0ADA' });
-  await look();
-  expect(shown(GENERAL).map(buttonsOf)).toEqual([['facts_confirm', 'facts_dismiss']]);
-  expect(['D0ADA', 'D0BOB'].flatMap(shown)).toEqual([]);
+  await proposeRemoval({ channelId: 'D0ADA' });
+  await sendDue();
+  expect(posted(GENERAL).map(buttonsOf)).toEqual([['facts_confirm', 'facts_dismiss']]);
+  expect(['D0ADA', 'D0BOB'].flatMap(posted)).toEqual([]);
 });
 
 test('the other admins are asked about a published policy, and all learn that it is in force', async () => {
   const revision = await publish('large renewals');
-  await look();
-  expect(shown('D0ADA')).toEqual([]);
+  await sendDue();
+  expect(posted('D0ADA')).toEqual([]);
   for (const channel of ['D0BOB', 'D0CAROL'])
-    expect(shown(channel).map(buttonsOf)).toEqual([['policy_confirm']]);
+    expect(posted(channel).map(buttonsOf)).toEqual([['policy_confirm']]);
   expect(await confirm(revision)).toMatchObject({ kind: 'applied' });
-  await look();
+  await sendDue();
   for (const channel of ['D0ADA', 'D0BOB', 'D0CAROL']) {
-    expect(shown(channel).map(textOf)).toEqual([expect.stringContaining('confirmed by <@U0BOB>')]);
-    expect(shown(channel).flatMap(buttonsOf)).toEqual([]);
+    expect(posted(channel).map(textOf)).toEqual([expect.stringContaining('confirmed by <@U0BOB>')]);
+    expect(posted(channel).flatMap(buttonsOf)).toEqual([]);
   }
 });
 
@@ -216,19 +216,19 @@ test.each([
   ['discarded', (revision: string) => policies().discardDraft(revision, 'U0BOB', now())],
 ])('the question about a published policy that was %s has no buttons', async (_how, withdraw) => {
   const revision = await publish('something else');
-  await look();
+  await sendDue();
   await withdraw(revision);
-  await look();
-  expect(shown('D0BOB').map(textOf)).toEqual([expect.stringContaining('The new policy won’t take effect')]);
-  expect(shown('D0BOB').flatMap(buttonsOf)).toEqual([]);
-  expect(shown('D0ADA').map(textOf), 'the publisher is notified').toHaveLength(1);
+  await sendDue();
+  expect(posted('D0BOB').map(textOf)).toEqual([expect.stringContaining('The new policy won’t take effect')]);
+  expect(posted('D0BOB').flatMap(buttonsOf)).toEqual([]);
+  expect(posted('D0ADA').map(textOf), 'the publisher is notified').toHaveLength(1);
 });
 
-test('a requested lapse is asked about in its thread, with what couldn’t be seen', async () => {
+test('a requested lapse is asked about in its thread, with what couldn’t be checked', async () => {
   const { ts } = workspace.as('U0ADA').say(DOMAINS, 'cafe.rest expires');
-  await askToLapse({ channelId: DOMAINS, threadTs: ts });
-  await look();
-  const [, question] = shown(DOMAINS);
+  await proposeLapse({ channelId: DOMAINS, threadTs: ts });
+  await sendDue();
+  const [, question] = posted(DOMAINS);
   expect(question).toMatchObject({ thread_ts: ts });
   if (question === undefined) throw new Error('no question was posted');
   expect(buttonsOf(question)).toEqual(['lapse_confirm']);

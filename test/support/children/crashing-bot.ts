@@ -1,5 +1,5 @@
-// The bot with short leases, which kills itself once at the crash point in the file CRASH_FILE. With SIGSTOP in front
-// of the point it suspends itself there. Each SIGUSR2 moves its clock by a day.
+// The bot with short leases, which kills itself once at the crash point in the file CRASH_FILE. With the prefix
+// SIGSTOP it suspends itself instead. Each SIGUSR2 moves its clock by a day.
 import diagnostics from 'node:diagnostics_channel';
 import { readFileSync, rmSync } from 'node:fs';
 import { z } from 'zod';
@@ -12,30 +12,30 @@ const { CRASH_FILE, SERVICE_JSON_URL, TIMES_FASTER } = z
   .object({ CRASH_FILE: z.string(), SERVICE_JSON_URL: z.url(), TIMES_FASTER: z.coerce.number().default(8) })
   .parse(process.env);
 
-function at(point: string): void {
-  let wanted: string | undefined;
+function crashIfRequested(point: string): void {
+  let requested: string | undefined;
   try {
-    wanted = readFileSync(CRASH_FILE, 'utf8');
+    requested = readFileSync(CRASH_FILE, 'utf8');
   } catch {
     return;
   }
-  const isSuspended = wanted === `SIGSTOP ${point}`;
-  if (wanted !== point && !isSuspended) return;
+  const isSuspended = requested === `SIGSTOP ${point}`;
+  if (requested !== point && !isSuspended) return;
   rmSync(CRASH_FILE);
   process.kill(process.pid, isSuspended ? 'SIGSTOP' : 'SIGKILL');
 }
 
-const written = z.object({ request: z.object({ origin: z.string(), method: z.string() }) });
+const bodySentMessage = z.object({ request: z.object({ origin: z.string(), method: z.string() }) });
 const { origin } = new URL(SERVICE_JSON_URL);
 diagnostics.subscribe('undici:request:bodySent', (message) => {
-  const { request } = written.parse(message);
-  if (request.origin === origin && request.method !== 'GET') at('request written');
+  const { request } = bodySentMessage.parse(message);
+  if (request.origin === origin && request.method !== 'GET') crashIfRequested('request written');
 });
 
-const connected = z.object({ connectParams: z.object({ protocol: z.string(), host: z.string() }) });
+const connectedMessage = z.object({ connectParams: z.object({ protocol: z.string(), host: z.string() }) });
 diagnostics.subscribe('undici:client:connected', (message) => {
-  const { protocol, host } = connected.parse(message).connectParams;
-  if (`${protocol}//${host}` === origin) at('connected');
+  const { protocol, host } = connectedMessage.parse(message).connectParams;
+  if (`${protocol}//${host}` === origin) crashIfRequested('connected');
 });
 
 const DAY_MS = 86_400_000;
@@ -45,8 +45,8 @@ const bot = await startBot(loadConfig(), {
     host: '127.0.0.1',
     pace: { ...fasterPace(TIMES_FASTER), spacingMs: 10 },
     commandsPerMinute: 100_000,
-    wrapOrderStore: (store) => withCrashPoints(store, at),
-    wrapNotificationStore: (store) => withNotificationCrashPoints(store, at),
+    wrapOrderStore: (store) => withCrashPoints(store, crashIfRequested),
+    wrapNotificationStore: (store) => withNotificationCrashPoints(store, crashIfRequested),
     now: () => new Date(Date.now() + days * DAY_MS),
   },
 });

@@ -1,4 +1,4 @@
-// Seals all credentials with the first key, as the bot does at its start.
+// Seals all credentials with the first key, as the bot does on startup.
 import { createAccounts } from '../../../src/accounts/accounts.ts';
 import { createVault } from '../../../src/accounts/vault.ts';
 import { loadCredentialsKeys } from '../../../src/config/credentials-key.ts';
@@ -17,7 +17,7 @@ const accounts = createAccounts({
   now: () => new Date(),
   log,
   createClient: () => {
-    throw new Error('sealing again asks nobody');
+    throw new Error('resealing must not call the service');
   },
 });
 log.info({ count: await accounts.reseal() }, 'sealed');

@@ -16,12 +16,12 @@ for (const jsonUrl of process.argv.slice(2)) {
     delete: () => client.run(domainDelete, { name: 'cafe.rest' }),
   };
   for (const [name, call] of Object.entries(calls)) {
-    process.stdout.write(`${name} ${new URL(jsonUrl).hostname}: ${await endOf(call())}\n`);
+    process.stdout.write(`${name} ${new URL(jsonUrl).hostname}: ${await describeResult(call())}\n`);
   }
   await client.close();
 }
 
-async function endOf(call: Promise<{ readonly httpStatus: number }>): Promise<string> {
+async function describeResult(call: Promise<{ readonly httpStatus: number }>): Promise<string> {
   try {
     return `HTTP ${(await call).httpStatus}`;
   } catch (error) {

@@ -12,7 +12,7 @@ test.each([
   ['{date_num}', 'America/New_York', '2026-07-29'],
   ['{date_long}', 'UTC', 'Wednesday, July 29, 2026'],
   ['on {date} at {time_secs}, {nothing}', 'UTC', 'on July 29, 2026 at 10:30:00 PM, {nothing}'],
-])('writes %s for a reader in %s', (format, zone, text) => {
+])('formats %s for a reader in %s', (format, zone, text) => {
   expect(dateToken(seconds, format, at, zone)).toBe(text);
 });
 
@@ -24,7 +24,7 @@ test('names a zone by its place', () => {
   ]);
 });
 
-test('says yesterday and tomorrow by the reader’s calendar', () => {
+test('uses yesterday, today and tomorrow by the reader’s time zone', () => {
   const inThreeHours = at + 3 * HOUR;
   expect(dateToken(seconds, '{date_pretty}', inThreeHours, 'UTC')).toBe('yesterday');
   expect(dateToken(seconds, '{date_pretty}', inThreeHours, 'Asia/Tokyo')).toBe('today');
@@ -32,7 +32,7 @@ test('says yesterday and tomorrow by the reader’s calendar', () => {
   expect(dateToken(seconds, '{date_short_pretty}', at + 72 * HOUR, 'UTC')).toBe('Jul 29, 2026');
 });
 
-test('names days between messages', () => {
+test('formats the days between messages', () => {
   expect(dayLine(at, at, 'UTC')).toBe('Today');
   expect(dayLine(at, at + 24 * HOUR, 'UTC')).toBe('Yesterday');
   expect(dayLine(at, at + 100 * HOUR, 'UTC')).toBe('Wednesday, July 29');
@@ -46,6 +46,6 @@ test.each([
   [3 * HOUR, '3 hours ago'],
   [49 * HOUR, '2 days ago'],
   [-24 * HOUR, 'tomorrow'],
-])('says how long ago %d ms are', (ms, words) => {
+])('formats an age of %d ms', (ms, words) => {
   expect(ago(at, at + ms)).toBe(words);
 });

@@ -16,11 +16,11 @@ test.each<[string, Place]>([
   ['/archives/D1#as=U0BOB&tab=home', { channel: 'D1', home: true }],
   ['/archives/C1/nonsense', { channel: 'C1' }],
   ['/elsewhere/C1', {}],
-])('reads %s', (address, place) => {
+])('reads the place in %s', (address, place) => {
   expect(read(address)).toEqual(place);
 });
 
-test('comes back from the address it writes, with the person', () => {
+test('reads back the places and people in the addresses it formats', () => {
   const places: Place[] = [
     {},
     { channel: 'C1' },

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 
-test('no endless animation, because without a GPU it uses a part of a core', () => {
+test('no animation is endless, because it would use CPU time without a GPU', () => {
   const folder = new URL('../../page/style/', import.meta.url);
   const animations = readdirSync(folder)
     .flatMap((file) => readFileSync(new URL(file, folder), 'utf8').match(/animation:[^;]+;/g) ?? [])

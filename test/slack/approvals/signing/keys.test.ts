@@ -9,30 +9,30 @@ const key = (n: number, more: Partial<KeyEntry>): KeyEntry => ({
   ...more,
 });
 
-const pageFrom = (keys: readonly KeyEntry[], offset: number) =>
+const renderPage = (keys: readonly KeyEntry[], offset: number) =>
   keysMessage({ keys, offset, hasRoots: true, canSignCharter: false, notice: undefined }).blocks;
 
-test('each of many keys is on one page, and a pending one comes first with its button', () => {
+test('each of many keys is on one page, and one to vouch for comes first with its button', () => {
   const revoked = Array.from({ length: 25 }, (_, n) => key(n, { validity: 'revoked', canRevoke: false }));
-  const counting = Array.from({ length: 25 }, (_, n) => key(100 + n, {}));
-  const waiting = key(999, { validity: 'not_vouched', canVouch: true });
-  const keys = [...revoked, ...counting, waiting];
-  const pages = [0, 20, 40].map((offset) => pageFrom(keys, offset));
+  const valid = Array.from({ length: 25 }, (_, n) => key(100 + n, {}));
+  const unvouched = key(999, { validity: 'not_vouched', canVouch: true });
+  const keys = [...revoked, ...valid, unvouched];
+  const pages = [0, 20, 40].map((offset) => renderPage(keys, offset));
   for (const blocks of pages) expect(blocks.length).toBeLessThanOrEqual(50);
-  const said = pages.map(visibleText);
+  const texts = pages.map(visibleText);
   for (const { fingerprint } of keys)
-    expect(said.filter((text) => text.includes(fingerprint))).toHaveLength(1);
-  const elements = (blocks: ReturnType<typeof pageFrom> = []) =>
+    expect(texts.filter((text) => text.includes(fingerprint))).toHaveLength(1);
+  const elements = (blocks: ReturnType<typeof renderPage> = []) =>
     blocks.flatMap((block) => (block.type === 'actions' ? block.elements : []));
-  const vouching = { action_id: 'key_vouch', value: waiting.fingerprint };
-  expect(elements(pages[0])[0]).toMatchObject(vouching);
-  const turns = pages.map((blocks) =>
+  const vouchButton = { action_id: 'key_vouch', value: unvouched.fingerprint };
+  expect(elements(pages[0])[0]).toMatchObject(vouchButton);
+  const pageButtons = pages.map((blocks) =>
     elements(blocks).flatMap((each) =>
       'action_id' in each && /^keys_/.test(each.action_id ?? '') ? each.action_id : [],
     ),
   );
-  expect(turns).toEqual([['keys_next'], ['keys_previous', 'keys_next'], ['keys_previous']]);
+  expect(pageButtons).toEqual([['keys_next'], ['keys_previous', 'keys_next'], ['keys_previous']]);
   expect(
-    elements(pageFrom(keys.slice(0, 20), 0)).map((each) => 'action_id' in each && each.action_id),
+    elements(renderPage(keys.slice(0, 20), 0)).map((each) => 'action_id' in each && each.action_id),
   ).not.toContain('keys_next');
 });
