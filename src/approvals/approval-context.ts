@@ -21,7 +21,7 @@ import { isWaitingForPerson } from './requirements.ts';
 import type { LoggedSignature } from './signing/approval.ts';
 import type { KeyRing } from './signing/key-ring.ts';
 
-/** A person's click, and what they had been shown when they clicked. */
+/** A person's click, and what the card showed them before it. */
 export interface Click {
   readonly kind: 'approve' | 'resume' | 'break_glass';
   readonly userId: string;
@@ -44,16 +44,15 @@ export interface ApprovalContext extends DecisionContext {
   readonly budgets: BudgetUse;
   /** The admins among the approvers. Loaded only if a budget is exceeded. */
   readonly admins: ReadonlySet<string>;
-  /** When an approver was last warned of a new finding. Approvals given before then are dropped. */
+  /** When an approver was last warned of a new finding. Earlier approvals are dropped. */
   readonly warnedAt: Date | undefined;
   readonly incidents: OpenIncidents | undefined;
   /** Undefined unless the order is pending or paused. */
   readonly preconditions: Preconditions | undefined;
-  /** Undefined unless an admin approves alone in an emergency. */
+  /** Undefined unless the click is `break_glass`. */
   readonly emergency: Emergency | undefined;
 }
 
-/** The facts that decide whether the order can be sent. */
 interface Preconditions {
   readonly serviceEndpoints: ServiceEndpoints;
   readonly isLinked: boolean;

@@ -19,7 +19,6 @@ export function approveOrder(
   return applyClick(context, orderId, { kind: 'approve', userId, reason, signed: undefined });
 }
 
-/** Approves with a signature, which is verified again whenever it is used. */
 export function approveSigned(
   context: OrdersContext,
   orderId: string,
@@ -51,8 +50,8 @@ export function approveInEmergency(
 const MAX_ATTEMPTS = 50;
 
 /**
- * Tries again if the order has changed, if the impact had to be looked up, or if names were stopped because an earlier
- * order had already done them.
+ * Starts over if the order has changed, if the impact must be looked up first, or if some names were stopped because an
+ * earlier order had already carried them out.
  */
 async function applyClick(
   context: OrdersContext,
@@ -93,8 +92,8 @@ const REFUSALS_SHOWN_ON_CARD: ReadonlySet<Refusal['code']> = new Set([
 ]);
 
 /**
- * Records that a person was shown why their click was refused, so that their next click is accepted. A double click's
- * second click isn't, because it was made before the reason was shown.
+ * Records that a person was shown why their click was refused, so that their next click is accepted. The second click
+ * of a double click comes too early to be accepted.
  */
 export async function recordRefusalShown(
   context: OrdersContext,
@@ -107,7 +106,7 @@ export async function recordRefusalShown(
   if (refusal.code === 'impact_changed') await context.recordImpactWarning(orderId);
 }
 
-/** Call this before opening the comment's form. */
+/** Call this before opening the form for the comment. */
 export async function checkCanApprove(
   context: OrdersContext,
   order: Order,
@@ -118,7 +117,7 @@ export async function checkCanApprove(
   return checkCanDecide(order, userId, 'approve', rights);
 }
 
-/** Call this before opening the reason's form. */
+/** Call this before opening the form for the reason. */
 export async function checkCanBreakGlass(
   context: OrdersContext,
   order: Order,
@@ -129,7 +128,6 @@ export async function checkCanBreakGlass(
   return checkEmergencyApproval(order, userId, isAdmin, requirements);
 }
 
-/** Records that another admin has reviewed an emergency approval. */
 export function signOff(context: OrdersContext, orderId: string, userId: string): Promise<ChangeOutcome> {
   return changeOrder(context, orderId, async () =>
     (await context.isAdmin(userId))

@@ -17,7 +17,7 @@ import {
   loadEvaluation,
 } from './requirements.ts';
 
-/** Decides who may approve or deny an order. Rights are reloaded for each decision, for the people concerned only. */
+/** Decides who may approve or deny an order. Rights are reloaded for each decision, only for the people involved. */
 
 export interface ApproverRights {
   /** Members of the workspace whom the requirements list, directly or through a group. */
@@ -27,7 +27,7 @@ export interface ApproverRights {
   /** Groups whose members Slack can't look up. Treated as empty. */
   readonly unreadableGroups: readonly string[];
   readonly allowSelfApproval: boolean;
-  /** Ids of the approvers and groups, to show in refusals. Omitted if they come from the settings. */
+  /** Ids of approvers and groups to show in refusals. Omitted if the approvers are those in the settings. */
   readonly namedApprovers?: readonly string[];
 }
 
@@ -61,7 +61,6 @@ export function checkApprover(
     : { code: 'groups_unreadable', groupIds: unreadableGroups };
 }
 
-/** People resolved from ids of people and groups. */
 export interface ListedPeople {
   readonly people: readonly string[];
   /** Groups whose members Slack can't look up. Treated as empty. */
@@ -82,7 +81,7 @@ export async function resolvePeople(directory: Directory, ids: readonly string[]
   };
 }
 
-/** Approvers who are never notified: listed as silent, or only members of a silent group. */
+/** Approvers who are never notified: people listed as silent, and people who are only in silent groups. */
 export async function findSilentPeople(
   directory: Directory,
   requirements: readonly RequirementPeople[],
@@ -121,8 +120,8 @@ interface PeopleSource {
 }
 
 /**
- * Loads what decides whether these people may approve. Slack limits the rate of group lookups, so groups are looked up
- * only for people who aren't listed individually.
+ * Loads the groups, memberships and stand-ins that decide whether these people may approve. Slack limits the rate of
+ * group lookups, so groups are looked up only for people who aren't listed individually.
  * @param options.allGroups looks up all groups, to find unreadable ones
  */
 export async function loadPeople(
@@ -143,7 +142,7 @@ export async function loadPeople(
   const listedPeople = new Set<string>();
   for (const id of requirements.flatMap(({ approvers }) => approvers)) {
     if (!isGroup(id)) listedPeople.add(id);
-    // Each person to check is listed individually, so the group's members don't matter.
+    // Everyone to check is listed individually, so the group's members don't matter.
     else if (!groupsToLookUp.has(id)) groups.set(id, new Set());
   }
   for (const { id, members } of groupLookups) {
@@ -179,14 +178,13 @@ export async function loadPeople(
   };
 }
 
-/** The people to check, and the requirements to check them against. */
 export interface ApproverQuery {
   readonly requirements: readonly Requirement[];
   readonly requesters: ReadonlySet<string>;
   readonly userIds: readonly string[];
 }
 
-/** Finds who may decide under these requirements, as approvers or stand-ins. */
+/** Finds who may decide under the requirements, as an approver or a stand-in. */
 export function buildApproverRights(
   { requirements, requesters, userIds }: ApproverQuery,
   { people, unreadableGroups, unconfirmed }: LoadedPeople,
@@ -214,7 +212,7 @@ export function listRequesters(order: Order): ReadonlySet<string> {
   return new Set([order.requesterId, ...order.earlierRequesters]);
 }
 
-/** An order's requirements and the people concerned. */
+/** An order's requirements and the people involved. */
 export interface DecisionContext {
   readonly now: Date;
   readonly order: Order;
@@ -222,7 +220,7 @@ export interface DecisionContext {
   readonly people: LoadedPeople;
 }
 
-/** @param userIds the people concerned */
+/** @param userIds the people whose rights are checked */
 export async function loadDecisionContext(
   context: OrdersContext,
   order: Order,
@@ -255,7 +253,7 @@ export function evaluateRights(
 }
 
 /**
- * Finds which of these people may approve or deny an order. They may also retry, stop and settle it.
+ * Finds which of these people may approve or deny an order, and also retry, stop and settle it.
  * @param additionalApprovers `general`: people named in the settings may decide too, regardless of the rules
  */
 export async function loadApproverRights(
@@ -305,7 +303,6 @@ export async function loadStandIns(
   );
 }
 
-/** Whether a person is an approver named in the settings. */
 export async function isApproverInSettings(deps: OrdersContext, userId: string): Promise<boolean> {
   return (await loadApproverStatus(deps, userId, [])).isApprover;
 }
@@ -321,7 +318,7 @@ export interface ApproverStatus {
 }
 
 /**
- * Finds the orders that need a decision from a person. Uses each order's requirements at the time of its request; a
+ * Finds the orders that need a decision from a person. Uses the requirements from when each order was requested; a
  * click evaluates the policy again.
  * @param orders pending orders, and orders with an unknown outcome
  * @param options.allGroups finds every unreadable group

@@ -18,7 +18,6 @@ import type { Statement } from '../orders/statement-shape.ts';
 import { findNotifiedIds } from '../policy/policy.ts';
 import { loadPendingDecision, type PendingDecision } from './approvers.ts';
 
-/** Facts for confirming a draft. */
 export interface DraftBriefing {
   readonly now: Date;
   /** Undefined if the order's rows are invalid. */
@@ -38,11 +37,11 @@ export interface Briefing extends DraftBriefing {
   readonly approvers: readonly string[];
   /** Based on the current price list; undefined for a task without a price. */
   readonly cost: OrderCost | undefined;
-  /** The budgets for a pending order, or for the unsent items of a paused one. */
+  /** How a pending order, or the unsent items of a paused one, compare with the budgets. */
   readonly budgets: BudgetComparison | undefined;
   /** How a pending order with a single name changes the name's expiry. */
   readonly expiryChange: ExpiryChange | undefined;
-  /** The impact of a pending order; `none` if the task puts nothing at risk. */
+  /** The impact of a pending order; `none` if the task puts nothing at risk, `unseen` if not looked up yet. */
   readonly impact: OrderImpact | 'unseen' | 'none';
   /** Open incidents that affect a pending order's names. */
   readonly incidents: readonly ListedIncident[];
@@ -93,7 +92,7 @@ function listNotifiedApprovers({ requirements, standIns }: PendingDecision): rea
   ];
 }
 
-/** Includes the last change only for an undecided live order with one name, and never if that change is private. */
+/** Includes the last change only for an undecided live order with one name, and only if that change isn't private. */
 export async function loadDraftBriefing(
   { store, priceOrder, now, serviceEndpoints }: OrdersContext,
   order: Order,

@@ -11,8 +11,8 @@ export interface CharterWatchDeps {
 }
 
 /**
- * Returns a function that checks the charter, and notifies people if its validity has changed. Each process's first
- * check counts as a change, because a stored record of the last status could be forged.
+ * Returns a function that checks the charter and notifies people if its validity has changed. The first check in each
+ * process counts as a change, because the stored status could be forged.
  */
 export function createCharterWatch({ signing, keys, onChange, now, log }: CharterWatchDeps) {
   let lastStatus: string | undefined;

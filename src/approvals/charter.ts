@@ -44,9 +44,9 @@ export function buildCharter(
 }
 
 export interface LoggedCharter {
-  /** Its index among all events about keys and charters. */
+  /** Index of the event among all events about keys and charters. */
   readonly n: number;
-  /** Undefined if its content can't be read. */
+  /** Undefined if the charter's content can't be read. */
   readonly rules: PolicyAndSettings | undefined;
   readonly hash: string;
   readonly publisher: string | undefined;
@@ -59,7 +59,7 @@ export interface BotSigner {
   verify(text: string, signature: string): boolean;
 }
 
-/** The text that the bot signs to confirm that the charter's signer was an admin and not its publisher. */
+/** The text that the bot signs to confirm that the signer was an admin, and not the publisher. */
 export function formatCharterText(challenge: CharterChallenge): string {
   return `charter ${hashJson(challenge)}`;
 }
@@ -100,7 +100,7 @@ export function evaluateCharter(
   return isSame ? { kind: 'valid' } : { kind: 'invalid', problem: 'rows_differ', lastRules };
 }
 
-/** A charter stays valid if its signer leaves or retires the key. */
+/** A charter stays valid even if its signer leaves or retires the key. */
 export async function findLastValidCharter(
   { keys, charters }: SigningLog,
   { botSigner, ...trust }: Omit<Trust, 'left'> & { readonly botSigner: BotSigner | undefined },

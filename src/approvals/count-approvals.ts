@@ -15,7 +15,7 @@ import { evaluateProgress } from './progress.ts';
 interface CountedClick {
   readonly approval: EvaluatedApproval;
   readonly reservation: ReturnType<typeof findExcessConsent>['reservation'];
-  readonly isRepeated: boolean;
+  readonly hasApprovedBefore: boolean;
 }
 
 /**
@@ -32,7 +32,7 @@ export function countClick(
   if (hasUnloggedRules(loaded)) return { refusal: { code: 'log_differs' } };
   const otherApprovals = approvals.filter((approval) => approval.userId !== userId);
   const allApprovals = [...otherApprovals, { userId, agreedExcess, at: now, signed }];
-  const isRepeated = otherApprovals.length < approvals.length;
+  const hasApprovedBefore = otherApprovals.length < approvals.length;
   const { exceeded, price } = budgets;
   const { admins, unawareAdmins, reservation } = findExcessConsent(
     order,
@@ -40,11 +40,11 @@ export function countClick(
     loaded.admins,
     allApprovals,
   );
-  if (unawareAdmins.includes(userId) && (refusal !== undefined || isRepeated))
+  if (unawareAdmins.includes(userId) && (refusal !== undefined || hasApprovedBefore))
     return { refusal: { code: 'excess_not_shown', exceeded } };
   if (refusal !== undefined && !admins.includes(userId)) return { refusal };
   const counted = countApprovals(loaded, allApprovals, userId, collectSigners(loaded));
-  // An unsigned click counts only where no signature is needed.
+  // An unsigned click counts only toward requirements without a signature.
   const isCounted = 'refusal' in counted || counted.validApprovers.includes(userId);
   if (signed === undefined && needsSignatures(evaluation.requirements) && !isCounted)
     return { refusal: { code: 'signature_needed' } };
@@ -59,10 +59,10 @@ export function countClick(
     price,
     budget: { exceeded, admins },
   };
-  return { approval, reservation, isRepeated };
+  return { approval, reservation, hasApprovedBefore };
 }
 
-/** Whether approving would log a rule that is in the order's row, but neither in its log nor in the policy. */
+/** Whether the order's row has a rule that is neither in its log nor in the policy. An approval would log the rule. */
 function hasUnloggedRules({ order, history, evaluation }: ApprovalContext): boolean {
   const { requirements, decidedBy } = evaluation;
   const rules = requirements.list.map(({ rule }) => rule);
@@ -106,7 +106,7 @@ interface CountedApprovals {
   readonly unreadableGroups: readonly string[];
 }
 
-/** @param userId the person who clicks */
+/** @param userId the person who clicked */
 export function countApprovals(
   loaded: DecisionContext,
   approvals: readonly Omit<Approval, 'signed'>[],
@@ -126,7 +126,7 @@ export function countApprovals(
     allowSelfApproval,
     now: loaded.now,
   });
-  // If Slack can't look up an earlier approver, no approval is dropped or counted.
+  // If Slack can't look up an earlier approver, the click is refused.
   const unconfirmedId = approverIds.find((id) => id !== userId && unconfirmed.has(id));
   if (unconfirmedId !== undefined && !isApproved)
     return { refusal: { code: 'membership_unknown', userId: unconfirmedId } };
@@ -146,8 +146,8 @@ export function countApprovals(
 }
 
 /**
- * Finds why an order can't be sent: it differs from its request, its account or zone permission is gone, a person has
- * left, or an earlier order has already done part of it. Undefined unless the order is pending or paused.
+ * Finds why an order can't be sent: it differs from its request, its account is gone, the zone's rules forbid it, a
+ * person has left, or an earlier order has already carried out part of it. Checks only pending and paused orders.
  */
 export function findSendingObstacle(loaded: ApprovalContext): ChangeDecision | undefined {
   const { order, history, preconditions } = loaded;

@@ -14,7 +14,7 @@ import {
   findSendingObstacle,
 } from './count-approvals.ts';
 
-/** `needs`: the click is valid, but the impact must be looked up before it is accepted. */
+/** `needs`: the impact must be looked up before the click can be accepted. */
 export type ClickDecision = ChangeDecision | { readonly needs: 'impact' };
 
 export function decideClick(loaded: ApprovalContext): ClickDecision {
@@ -74,7 +74,7 @@ export function decideResumption(loaded: ApprovalContext): ClickDecision {
     } as const;
     return requireSeenIncidents(loaded) ?? resumed;
   }
-  const isNewApproval = validApprovers.includes(userId) && !counted.isRepeated;
+  const isNewApproval = validApprovers.includes(userId) && !counted.hasApprovedBefore;
   if (isNewApproval || admins.includes(userId))
     return { event: { type: 'approved', ...approval, isRenewed: approvals !== order.approvals } };
   return {
@@ -82,7 +82,7 @@ export function decideResumption(loaded: ApprovalContext): ClickDecision {
   };
 }
 
-/** Skips the requirements, but makes all other checks of an approval. */
+/** Makes all checks of a regular approval except the requirements. */
 export function decideEmergencyApproval(loaded: ApprovalContext): ClickDecision {
   const { click, order, evaluation, budgets, emergency } = loaded;
   const { userId, agreedExcess, reason } = click;
@@ -139,7 +139,6 @@ function requireSeenFindings(loaded: ApprovalContext): ClickDecision | undefined
   return requireSeenIncidents(loaded);
 }
 
-/** Refuses the click until the person has seen all open incidents. */
 function requireSeenIncidents({ click, incidents }: ApprovalContext): ChangeDecision | undefined {
   const informedAt = incidents?.informedSince.get(click.userId);
   if (incidents === undefined || (informedAt !== undefined && informedAt <= click.at)) return undefined;

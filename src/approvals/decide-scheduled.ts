@@ -10,12 +10,12 @@ import type { DecisionContext } from './approvers.ts';
 import { countApprovals, dropUnwarnedApprovals } from './count-approvals.ts';
 import { computeMinimumApprovals } from './requirements.ts';
 
-/** An order that is later than this needs approval again. */
+/** An order that is delayed by more than this needs approval again. */
 const MAX_LATENESS_MS = HOUR_MS;
 /** How long to wait if Slack can't look up approvers. */
 const RECHECK_DELAY_MS = 20_000;
 
-/** Current facts, compared with those at the approval. */
+/** Current facts, to compare with the facts when the order was approved. */
 export interface RecheckContext extends DecisionContext {
   readonly history: readonly OrderLogEntry[];
   readonly signers: ReadonlySet<string>;
@@ -30,14 +30,13 @@ export interface RecheckContext extends DecisionContext {
 
 export type RecheckDecision =
   | { readonly kind: 'unchanged' }
-  /** Slack can't look up some approvers. `until`: when to check again. */
+  /** Slack can't look up some approvers. `until` is the time of the next check. */
   | { readonly kind: 'unclear'; readonly until: Date }
   | {
       readonly kind: 'changed';
       readonly event: Extract<OrderEvent, { readonly type: 'reopened' | 'stopped' }>;
     };
 
-/** Decides whether a scheduled order is sent when it is due. */
 export function decideRecheck(loaded: RecheckContext): RecheckDecision {
   const { now, budgets, evaluation, firstExpiry } = loaded;
   const { requirements, settings, policyVersion, decidedBy } = evaluation;
@@ -73,7 +72,7 @@ function findReopenReasons(loaded: RecheckContext): ReopenReason[] {
   const isAgreed =
     exceeded.length === 0 || findExcessConsent(order, budgets, admins, approvals).admins.length > 0;
   const budgetReasons: ReopenReason[] = isAgreed ? [] : ['budget'];
-  // Without approvals, there is no approved price or impact to compare with.
+  // Without approvals, no price or impact was approved.
   if (approvals.length === 0) return [...lateReasons, ...budgetReasons];
   const lastApproval = history.findLast(({ kind }) => kind === 'approved' || kind === 'emergency_approved');
   const approvedPrice =

@@ -16,7 +16,7 @@ export function denyOrder(
   );
 }
 
-/** The event contains the slots and rules, like an approval's. */
+/** The event contains slots and rules, like the event of an approval. */
 export function decideDenial(
   loaded: DecisionContext,
   userId: string,
@@ -31,7 +31,7 @@ export function decideDenial(
   return { event: { type: 'denied', by: userId, reason, progress } };
 }
 
-/** Call this before opening the reason's form. */
+/** Call this before opening the form for the reason. */
 export async function checkCanDeny(
   context: OrdersContext,
   order: Order,

@@ -47,7 +47,7 @@ export interface OrderSigningDeps {
   readonly now: () => Date;
 }
 
-/** The parts of an order that a signature covers besides the statement. For a paused order, the values after it is resumed. */
+/** Everything that a signature covers besides the statement. A paused order is signed as it will be when resumed. */
 function buildApprovalBinding(order: Order): SignatureBinding {
   const { id, requesterId, earlierRequesters, account, retryOf, requirements, bulk, items, approvalRound } =
     order;
@@ -67,7 +67,7 @@ export function buildSignedSubject(order: Order, policyVersion: number): SignedS
   return { statement: order.statementHash, policy: policyVersion, binding: buildApprovalBinding(order) };
 }
 
-/** Results are cached by log, because the log stays the same object until the database changes. */
+/** Results are cached per log object, because the database returns the same object until its rows change. */
 interface SigningContext extends OrderSigningDeps {
   readonly rings: WeakMap<KeyLog, Map<string, Promise<KeyRing>>>;
   readonly validCharters: WeakMap<SigningLog, Promise<LoggedCharter | undefined>>;
@@ -108,10 +108,10 @@ export function createOrderSigning(deps: OrderSigningDeps): OrderSigning {
 function loadRing(
   { trust, rings }: SigningContext,
   log: KeyLog,
-  left: ReadonlySet<string>,
+  departedIds: ReadonlySet<string>,
 ): Promise<KeyRing> {
   const cached = rings.get(log) ?? new Map<string, Promise<KeyRing>>();
-  const cacheKey = [...left].sort().join();
+  const cacheKey = [...departedIds].sort().join();
   const ring =
     cached.get(cacheKey) ??
     (trust === undefined
@@ -119,15 +119,21 @@ function loadRing(
           validKeys: new Map(),
           keys: log.added.map((key) => ({ ...key, validity: 'not_vouched' as const })),
         })
-      : buildKeyRing(log, { ...trust, left }));
+      : buildKeyRing(log, { ...trust, left: departedIds }));
   rings.set(log, cached.set(cacheKey, ring));
   return ring;
 }
 
 async function readKeys(context: SigningContext) {
   const { log } = await context.readRows();
-  const { left, unknown } = await findDepartedKeyOwners(context.directory, log.keys);
-  return { ...log, log: log.keys, left, unknown, ring: await loadRing(context, log.keys, left) };
+  const { departedIds, unknownIds } = await findDepartedKeyOwners(context.directory, log.keys);
+  return {
+    ...log,
+    log: log.keys,
+    departedIds,
+    unknownIds,
+    ring: await loadRing(context, log.keys, departedIds),
+  };
 }
 
 async function readEffectiveRules(context: SigningContext) {
@@ -159,18 +165,21 @@ interface SigningFacts {
   readonly signedRequirements: SigningFacts['requirements']['list'];
   readonly people: Awaited<ReturnType<typeof loadPeople>>['people'];
   /** Key owners who have left the workspace. */
-  readonly left: ReadonlySet<string>;
+  readonly departedIds: ReadonlySet<string>;
   readonly now: Date;
 }
 
-/** @returns undefined if Slack can't look up some people; the caller tries again soon */
+/** @returns undefined if Slack can't look up some people; the caller must try again soon */
 async function loadGuard(context: SigningContext, order: Order): Promise<SendingGuard | undefined> {
   const { trust, directory } = context;
   if (trust === undefined) {
     if (!needsSignatures(order.requirements)) return 'no_signatures';
     return { verify: async () => ({ kind: 'not_signed', differences: ['no_keys'] }) };
   }
-  const [rules, { left, unknown }] = await Promise.all([readEffectiveRules(context), readKeys(context)]);
+  const [rules, { departedIds, unknownIds }] = await Promise.all([
+    readEffectiveRules(context),
+    readKeys(context),
+  ]);
   const ruleSources = {
     loadSettings: async () => rules.settings,
     policy: { current: async () => rules.policy },
@@ -180,7 +189,7 @@ async function loadGuard(context: SigningContext, order: Order): Promise<Sending
   const approverIds = order.approvals.map(({ userId }) => userId);
   const now = context.now();
   const loadedPeople = await loadPeople({ directory, standIns: new Map() }, signedRequirements, approverIds);
-  if (unknown.size > 0 || loadedPeople.unconfirmed.size > 0 || loadedPeople.unreadableGroups.length > 0)
+  if (unknownIds.size > 0 || loadedPeople.unconfirmed.size > 0 || loadedPeople.unreadableGroups.length > 0)
     return undefined;
   const facts = {
     order,
@@ -189,22 +198,22 @@ async function loadGuard(context: SigningContext, order: Order): Promise<Sending
     requirements,
     signedRequirements,
     people: loadedPeople.people,
-    left,
+    departedIds,
     now,
   };
   return { verify: (rows) => checkCanSend(context, facts, rows) };
 }
 
-/** Compares an order's locked rows with the facts loaded earlier, and verifies the signatures. */
+/** Compares locked rows with the facts loaded earlier, and verifies the signatures. */
 async function checkCanSend(
   context: SigningContext,
-  { order, trust, rules, requirements, signedRequirements: list, people, left, now }: SigningFacts,
+  { order, trust, rules, requirements, signedRequirements: list, people, departedIds, now }: SigningFacts,
   rows: SendingRows,
 ): Promise<SendingObstacle | undefined> {
   if (!isSameRequest(rows.order, order)) return { kind: 'not_signed', differences: ['statement'] };
   const { rulesHash } = await computeEffectiveRules(context, trust, rows);
   if (rulesHash !== rules.rulesHash) return { kind: 'changed' };
-  const ring = await loadRing(context, rows.log.keys, left);
+  const ring = await loadRing(context, rows.log.keys, departedIds);
   if (requirements.outcome === 'refuse') return { kind: 'not_signed', differences: ['refused'] };
   if (list.length === 0) return undefined;
   const { approvals } = rows.order;
@@ -225,7 +234,7 @@ async function checkCanSend(
   return { kind: 'not_signed', differences: differences.length > 0 ? differences : ['count'] };
 }
 
-/** Finds key owners who have left the workspace, and those whom Slack can't look up. */
+/** Finds key owners who have left the workspace, and key owners whom Slack can't look up. */
 async function findDepartedKeyOwners(directory: Directory, log: KeyLog) {
   const owners = removeDuplicates(listActiveKeys(log).map(({ owner }) => owner));
   const memberships = await Promise.all(
@@ -233,7 +242,7 @@ async function findDepartedKeyOwners(directory: Directory, log: KeyLog) {
   );
   const filterByMembership = (expected: string): ReadonlySet<string> =>
     new Set(memberships.flatMap(([id, membership]) => (membership === expected ? [id] : [])));
-  return { left: filterByMembership('left'), unknown: filterByMembership('unknown') };
+  return { departedIds: filterByMembership('left'), unknownIds: filterByMembership('unknown') };
 }
 
 /** Returns the approvals with valid signatures, and what is wrong with the others. */

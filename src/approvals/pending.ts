@@ -16,17 +16,17 @@ export function cancelOrder(context: OrdersContext, orderId: string, userId: str
   );
 }
 
-/** Does nothing before the deadline. */
+/** Does nothing before the order's `expiresAt`. */
 export function expireOrder(context: OrdersContext, orderId: string): Promise<ChangeOutcome> {
   return changeOrder(context, orderId, () => ({ event: { type: 'expired' } }));
 }
 
-/** Reminds the approvers once. Does nothing before the deadline. */
+/** Reminds the approvers once. Does nothing before the order's `remindAt`. */
 export function remindApprovers(context: OrdersContext, orderId: string): Promise<ChangeOutcome> {
   return changeOrder(context, orderId, () => ({ event: { type: 'reminded' } }));
 }
 
-/** Escalates once, and private orders only to admins. Does nothing before the deadline. */
+/** Escalates once. Private orders go only to admins. Does nothing before the order's `escalateAt`. */
 export function escalateOrder(context: OrdersContext, orderId: string): Promise<ChangeOutcome> {
   return changeOrder(context, orderId, async (order) => {
     if (order.isPrivate) return { event: { type: 'escalated', to: [], toAdmins: true } };
@@ -35,7 +35,7 @@ export function escalateOrder(context: OrdersContext, orderId: string): Promise<
   });
 }
 
-/** Asks the requester an approver's question, and restarts the deadlines. */
+/** Sends an approver's question to the requester, and restarts the deadlines. */
 export function askRequester(
   context: OrdersContext,
   orderId: string,
@@ -52,7 +52,7 @@ export function askRequester(
   });
 }
 
-/** Call this before opening the question's form. */
+/** Call this before opening the form for the question. */
 export async function checkCanAsk(
   context: OrdersContext,
   order: Order,

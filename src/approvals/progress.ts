@@ -2,8 +2,8 @@ import type { Requirement, Requirements } from '../policy/evaluate.ts';
 import { isGroup } from '../policy/policy.ts';
 
 /**
- * A requirement has as many slots as approvers. An approval fills at most one slot per requirement. Approvers fill
- * their own slot. A stand-in fills the slot of an absent approver, and can't have a stand-in for it.
+ * A requirement has one slot per approver. An approval fills at most one slot per requirement: the approver's own slot
+ * or, if a stand-in approves, the slot of an absent approver. Stand-ins can't have stand-ins of their own.
  */
 
 export interface StandIn {
@@ -33,7 +33,7 @@ export interface ProgressContext {
   readonly now: Date;
 }
 
-/** An approval that fills a slot. */
+/** A slot of a requirement, filled by an approval. */
 export interface Slot {
   readonly userId: string;
   /** The absent approver whose slot this person fills. */
@@ -47,7 +47,7 @@ export interface RequirementProgress {
 }
 
 export interface Progress {
-  /** Whether no approval is missing, and no rule refuses the order. */
+  /** Whether every requirement has enough approvals, and no rule refuses the order. */
   readonly isApproved: boolean;
   readonly requirements: readonly RequirementProgress[];
 }
@@ -80,17 +80,17 @@ export function findValidSlots(requirement: Requirement, context: Omit<ProgressC
     isGroup(id) ? [...(people.groups.get(id) ?? [])] : [id],
   );
   const approvers = new Set(listedPeople.filter((userId) => isMember(people, userId)));
-  const approverIds = [...new Set(approvals)];
-  const ownSlotIds = approverIds.filter(
+  const approvalUserIds = [...new Set(approvals)];
+  const directApproverIds = approvalUserIds.filter(
     (userId) => approvers.has(userId) && (allowSelfApproval || !requesters.has(userId)),
   );
-  const filledIds = new Set(ownSlotIds);
-  const slots: Slot[] = ownSlotIds.map((userId) => ({ userId, standsInFor: undefined }));
+  const filledSlotOwnerIds = new Set(directApproverIds);
+  const slots: Slot[] = directApproverIds.map((userId) => ({ userId, standsInFor: undefined }));
   if (requirement.signed) return slots;
-  for (const userId of approverIds) {
-    const absentId = findAbsentApprover(approvers, filledIds, userId, context);
+  for (const userId of approvalUserIds) {
+    const absentId = findAbsentApprover(approvers, filledSlotOwnerIds, userId, context);
     if (absentId === undefined) continue;
-    filledIds.add(absentId);
+    filledSlotOwnerIds.add(absentId);
     slots.push({ userId, standsInFor: absentId });
   }
   return slots;
@@ -100,17 +100,16 @@ function isMember({ membership }: People, userId: string): boolean {
   return membership.get(userId) === 'member';
 }
 
-/** Finds an absent approver whose slot this person can still fill. */
 function findAbsentApprover(
   approvers: ReadonlySet<string>,
-  filledIds: ReadonlySet<string>,
+  filledSlotOwnerIds: ReadonlySet<string>,
   userId: string,
   context: Omit<ProgressContext, 'signers'>,
 ): string | undefined {
   // An approver of the requirement never acts as a stand-in.
   if (approvers.has(userId) || !isMember(context.people, userId)) return undefined;
   return [...approvers].find(
-    (absentId) => !filledIds.has(absentId) && isStandInFor(userId, absentId, context),
+    (absentId) => !filledSlotOwnerIds.has(absentId) && isStandInFor(userId, absentId, context),
   );
 }
 

@@ -58,7 +58,7 @@ export interface EvaluationInput {
   readonly input: unknown;
   /** Orders that use the team's account need approval. */
   readonly usesTeamAccount: boolean;
-  /** Whether its mandate holds the order, so that a person must approve it. */
+  /** Whether the name's mandate holds the renewal, so that a person must approve the order. */
   readonly isHeld?: boolean;
 }
 
@@ -122,7 +122,7 @@ async function buildPolicyQueries(
   return [toPolicyQuery(renewal), toPolicyQuery({ ...order, names })];
 }
 
-/** A mandate never allows break glass, and its requirements name its patterns. */
+/** For a mandate, break glass is never allowed, and the requirements list the mandate's name patterns. */
 function requireOtherApprover(
   requirements: Requirements,
   settings: TeamSettings,
@@ -131,7 +131,7 @@ function requireOtherApprover(
 ): Requirements {
   if (requirements.outcome === 'refuse') return requirements;
   const isMandate = task === 'mandate';
-  const stricter =
+  const approvalRequirements =
     requirements.outcome === 'approve'
       ? requirements
       : toApprovalRequirements(settings, requirements, {
@@ -141,11 +141,11 @@ function requireOtherApprover(
         });
   return isMandate
     ? {
-        ...stricter,
+        ...approvalRequirements,
         breakGlass: false,
-        list: stricter.list.map((requirement) => ({ ...requirement, names })),
+        list: approvalRequirements.list.map((requirement) => ({ ...requirement, names })),
       }
-    : stricter;
+    : approvalRequirements;
 }
 
 /** Evaluates the policy. While no charter is valid, the environment's settings also apply. */
@@ -209,7 +209,7 @@ function toApprovalRequirements(
   };
 }
 
-/** Finds an order's names that the policy currently refuses, with the rules that refuse each name. */
+/** Finds the names that the policy currently refuses, with the rules that refuse each name. */
 export async function findRefusedNames(
   deps: RequirementSources,
   order: EvaluationInput,
@@ -230,9 +230,9 @@ export async function findRefusedNames(
 }
 
 /**
- * Finds the rules that refuse a task for one name, before the rest of the form is filled in. Other fields can't make
- * the order acceptable, because a longer period only raises the price. Unless a rule may refuse the task, this reads
- * only the policy.
+ * Finds the rules that refuse a task for one name, before the rest of the form is filled in. The other fields can't
+ * change a refusal, because a longer period only raises the price. If no rule can refuse the task, only the policy is
+ * read.
  */
 export async function findRefusingRules(
   deps: RequirementSources,
@@ -266,7 +266,7 @@ export function buildDefaultRequirement(settings: TeamSettings, names: readonly 
   };
 }
 
-/** Returns the requirements at the time of the request. Those from the settings use the current approvers. */
+/** Returns the requirements at the time of the request. Requirements from the settings use the current approvers. */
 export function getRequestedRequirements({ requirements }: Order, settings: TeamSettings): Requirements {
   const currentApprovers = mergeApprovers(settings.approvers, settings.silentApprovers);
   const list = requirements.list.map((requirement) =>
@@ -316,7 +316,7 @@ export function isWaitingForPerson(order: Order): boolean {
   return order.state === 'PENDING' || isPaused(order);
 }
 
-/** If no approval was needed, the approvers in the settings decide. */
+/** The requirements whose approvers decide. If there are none, the approvers in the settings decide. */
 export function listDecidingRequirements(
   { list }: Requirements,
   settings: TeamSettings,

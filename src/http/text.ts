@@ -56,8 +56,8 @@ function detectByteOrderMark([first, second, third]: Buffer): string | undefined
 }
 
 /**
- * Detects UTF-16 without a byte order mark, because the first character is ASCII (XML 1.0, appendix F.1; RFC 4627,
- * section 3).
+ * Detects UTF-16 without a byte order mark. This works because XML and JSON start with an ASCII character (XML 1.0,
+ * appendix F.1; RFC 4627, section 3).
  */
 function detectUtf16([first, second]: Buffer): string | undefined {
   if (first === undefined || second === undefined || (first === 0) === (second === 0)) return undefined;

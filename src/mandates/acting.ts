@@ -7,20 +7,22 @@ import { coversName, isActive, type Mandate } from './mandate.ts';
 import type { MandateTerms } from './terms.ts';
 
 /**
- * Decides whether a mandate renews a name, and when the order is sent. Pure. Runs when the order is created and again
- * in the transaction that marks it as sent.
+ * Decides whether a mandate renews a name, and when the renewal's order is sent. Pure. Runs when the order is created
+ * and again in the transaction that marks it as sent.
  */
 
 /** Maximum number of mandate renewals sent per day (UTC). */
 export const MAX_SENT_A_DAY = 200;
-/** Time between the announcement and the request. People can stop the order until then. */
+/** Time between the announcement and the request, in which people can stop the order. */
 export const ANNOUNCEMENT_MS = DAY_MS;
 /** A day's requests are spread over this time. */
 const SPREAD_MS = 8 * HOUR_MS;
-/** If a name's expiry moves by less than this, it was corrected, and the name wasn't renewed. */
+/** An expiry date that changes by less than this was corrected: the name wasn't renewed. */
 export const SAME_PERIOD_MS = 180 * DAY_MS;
 
-/** No regular order is made if the policy would refuse it, another renewal may have succeeded, or nothing is needed. */
+/**
+ * No regular order is created if the policy would refuse it, the name may already be renewed, or it needs no renewal.
+ */
 const HOLDS_WITHOUT_ORDER: ReadonlySet<HoldReason> = new Set<HoldReason>([
   'policy_refuses',
   'earlier_unknown',
@@ -29,25 +31,24 @@ const HOLDS_WITHOUT_ORDER: ReadonlySet<HoldReason> = new Set<HoldReason>([
   'mandate_ended',
 ]);
 
-/** Whether a name that its mandate doesn't renew gets a regular order. */
 export function needsRegularOrder(holdReason: HoldReason): boolean {
   return !HOLDS_WITHOUT_ORDER.has(holdReason);
 }
 
-/** The amounts of a mandate that its orders use: sent ones, unsent ones, and those with an unknown outcome. */
+/** The amounts that a mandate's orders use, including unsent orders and orders with an unknown outcome. */
 export interface UsedAmounts {
-  /** The day is the one on which the order is sent (UTC, YYYY-MM-DD). */
+  /** `day` is the day on which the order is sent (UTC, YYYY-MM-DD). */
   readonly byDay: readonly { readonly day: string; readonly minor: bigint }[];
   readonly countOn: (day: string) => number;
 }
 
-/** The amount that a mandate has used of its total in a period. */
+/** The amount of a mandate's total that is used in the period of `day`. */
 function sumUsedInPeriod(span: BudgetSpan, day: string, byDay: UsedAmounts['byDay']): bigint {
   const period = getPeriod(span, day);
-  return byDay.reduce((sum, used) => (getPeriod(span, used.day) === period ? sum + used.minor : sum), 0n);
+  return byDay.reduce((sum, entry) => (getPeriod(span, entry.day) === period ? sum + entry.minor : sum), 0n);
 }
 
-/** The limit of a mandate that an amount exceeds on a day; undefined if none. Limits are inclusive. */
+/** The mandate's limit that an amount would exceed on a day; undefined if none. Limits are inclusive. */
 export function findExceededLimit(
   { max_price, max_total, span }: MandateTerms,
   amount: Amount | undefined,
@@ -64,11 +65,11 @@ export function findExceededLimit(
 export interface NameExpiry {
   readonly name: string;
   readonly expiresAt: Date;
-  /** The latest time at which a renewal still saves the name. */
+  /** After this time, the name can no longer be renewed. */
   readonly renewableUntil: Date;
 }
 
-/** Whether a mandate's notice period for a name has begun, and the name can still be renewed. */
+/** Whether the notice period before a name's expiry has begun, and the name can still be renewed. */
 export function isRenewalDue(
   { terms }: Mandate,
   { expiresAt, renewableUntil }: NameExpiry,
@@ -77,6 +78,7 @@ export function isRenewalDue(
   return expiresAt.getTime() - now.getTime() <= terms.notice * DAY_MS && now < renewableUntil;
 }
 
+/** Whether a mandate will renew a name before the mandate ends. */
 export function willActInTime(
   { terms, endsAt }: Mandate,
   { name, expiresAt }: Omit<NameExpiry, 'renewableUntil'>,
@@ -86,7 +88,6 @@ export function willActInTime(
   return actsAt + ANNOUNCEMENT_MS + computeSpreadDelayMs(name) < endsAt.getTime();
 }
 
-/** When a renewal is sent, and its amount. */
 export interface SendPlan {
   readonly sendAfter: Date;
   readonly day: string;
@@ -94,8 +95,8 @@ export interface SendPlan {
 }
 
 /**
- * Plans when a name is renewed: a day or a little more from now, and another day later for each day that is full.
- * @returns the hold reason if no time is left or a limit is exceeded
+ * Plans when a name's renewal is sent: after the announcement period, or later if the day's limit is already reached.
+ * @returns a hold reason if no time is left or another limit is exceeded
  */
 export function planSending(
   mandate: Mandate,
@@ -113,27 +114,26 @@ export function planSending(
     if (exceededLimit === undefined && amount !== undefined)
       return sendAfter < mandate.endsAt ? { sendAfter, day, amount } : 'mandate_ended';
     sendAfter = new Date(sendAfter.getTime() + DAY_MS);
-    // The last day is left for people to act.
+    // People need the last day to act themselves.
     if (sendAfter.getTime() + DAY_MS >= expiry.renewableUntil.getTime()) return 'day_full';
   }
 }
 
-/** Returns a time after a day's notice. The exact time depends on the name. */
+/** Returns a time after the announcement period. The exact time depends on the name. */
 export function computeEarliestSendTime(name: string, now: Date): Date {
   return new Date(now.getTime() + ANNOUNCEMENT_MS + computeSpreadDelayMs(name));
 }
 
-/** Derived from the name's FNV-1a hash, so it is always the same for one name. */
+/** The delay is derived from the FNV-1a hash of the name, so it never changes. */
 function computeSpreadDelayMs(name: string): number {
   let hash = 2_166_136_261;
   for (const character of name) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 16_777_619);
   return (hash >>> 0) % SPREAD_MS;
 }
 
-/** Facts about a name that decide whether its mandate renews it. */
 export interface RenewalFacts {
   readonly expiry: NameExpiry;
-  /** The registry shows the date, and nothing casts doubt on it. */
+  /** The registry shows the expiry date, and nothing contradicts it. */
   readonly isDateCertain: boolean;
   readonly hasOwnerLeft: boolean;
   readonly hasOpenIncident: boolean;
@@ -147,7 +147,6 @@ export interface RenewalFacts {
   readonly amount: Amount | undefined;
 }
 
-/** Why a mandate doesn't renew a name, from the facts about the name; undefined if it does. */
 function findHoldReason(facts: RenewalFacts): HoldReason | undefined {
   if (facts.hasUnknownRenewal) return 'earlier_unknown';
   if (facts.policy === 'refuses') return 'policy_refuses';
@@ -169,27 +168,27 @@ export function decideRenewal(
   return holdReason ?? planSending(mandate, facts.expiry, facts.amount, used, now);
 }
 
-/** Facts read in the transaction that marks a mandate's order as sent. */
+/** Facts that are read in the transaction that marks a mandate's order as sent. */
 export interface FinalCheckFacts {
   readonly mandate: Mandate | undefined;
-  /** The mandate's rows still match the approved statement. */
+  /** Whether the mandate's rows still match the approved statement. */
   readonly isUnchanged: boolean;
   readonly name: string;
-  /** The name's current tags. */
   readonly affectedTags: readonly string[];
-  /** The expiry when the order was created, and the current one; undefined if the name is no longer watched. */
+  /** The expiry when the order was created. */
   readonly plannedExpiry: Date;
+  /** The current expiry; undefined if the name is no longer watched. */
   readonly expiresAt: Date | undefined;
   /** Two people decided to let the name lapse. */
   readonly isLapsing: boolean;
-  /** When the order was announced; undefined if it wasn't yet. */
+  /** Undefined until the order is announced. */
   readonly announcedAt: Date | undefined;
   readonly amount: Amount | undefined;
-  /** The mandate's used amounts, without this order. */
+  /** The mandate's used amounts without this order's. */
   readonly used: UsedAmounts;
 }
 
-/** Why a mandate's order must not be marked as sent now; undefined if it may. */
+/** Why a mandate's order must not be sent now; undefined if it may be sent. */
 export function findSendHoldReason(facts: FinalCheckFacts, now: Date): HoldReason | undefined {
   const { mandate, expiresAt, announcedAt } = facts;
   if (mandate === undefined || !facts.isUnchanged || !isActive(mandate, now)) return 'mandate_ended';
@@ -205,41 +204,36 @@ export function isSameRegistrationPeriod(a: Date, b: Date): boolean {
   return Math.abs(a.getTime() - b.getTime()) < SAME_PERIOD_MS;
 }
 
-/** Whether a mandate's order may be sent. */
 export type SendDecision =
   | { readonly kind: 'clear' }
   /** Too early to send. */
   | { readonly kind: 'later'; readonly until: Date }
   | { readonly kind: 'held'; readonly code: HoldReason };
 
-/** Facts that decide whether a mandate's due order is sent. */
 export interface DueFacts extends RenewalFacts, FinalCheckFacts {
   readonly fitsBudgets: boolean;
-  /** When the order was created. */
   readonly createdAt: Date;
-  /** When the name was last looked up at the registry. */
+  /** The time of the last registry lookup. */
   readonly lastLookupAt: Date | undefined;
 }
 
-/**
- * The maximum age of the registry lookup when an order is sent. Names that expire soon are looked up more often.
- */
+/** The maximum age of the registry lookup when an order is sent. Names that expire soon are looked up more often. */
 const MAX_LOOKUP_AGE_MS = DAY_MS;
 
 /** Interval between checks of an order that waits for its announcement or the registry. */
 const RECHECK_INTERVAL_MS = HOUR_MS / 4;
 
 /**
- * Decides whether a due order is sent. It waits for its announcement, and for a recent registry lookup after the order
- * was created, because a restored database may lack a renewal that the registry shows.
+ * Decides whether a due order is sent. The order waits for its announcement, and for a registry lookup that is recent
+ * and newer than the order, because a restored database may lack a renewal that the registry shows.
  */
 export function decideSend(facts: DueFacts, now: Date): SendDecision {
   const hold = (code: HoldReason): SendDecision => ({ kind: 'held', code });
   const finalHold = findSendHoldReason(facts, now);
   if (finalHold === 'not_announced') {
     const { announcedAt } = facts;
-    // If announced now, the order could be sent in a day. If that is too late, people are left the remaining time, and
-    // the expiry alerts notify them.
+    // An order announced now could be sent in a day. If the name can't wait that long, people must act, and the expiry
+    // alerts notify them.
     const until = new Date((announcedAt ?? now).getTime() + ANNOUNCEMENT_MS);
     if (isTooLate(facts.expiry, until)) return hold(finalHold);
     return {
@@ -256,7 +250,7 @@ export function decideSend(facts: DueFacts, now: Date): SendDecision {
   const requiredSince = Math.max(facts.createdAt.getTime(), now.getTime() - MAX_LOOKUP_AGE_MS);
   if (facts.lastLookupAt === undefined || facts.lastLookupAt.getTime() < requiredSince) {
     const until = new Date(now.getTime() + RECHECK_INTERVAL_MS);
-    // People are left a day to check the registry.
+    // People need a day to check the registry themselves.
     const latest = new Date(until.getTime() + DAY_MS);
     return isTooLate(facts.expiry, latest) ? hold('date_in_doubt') : { kind: 'later', until };
   }

@@ -16,7 +16,7 @@ const HOLD_REASONS = [
   'policy_refuses',
   'earlier_unknown',
   'too_late',
-  /** When sending: the order wasn't announced a day before. */
+  /** When sending: the order wasn't announced at least a day before. */
   'not_announced',
   /** When sending: the mandate's patterns no longer match the name. */
   'moved_out',
@@ -46,7 +46,7 @@ const MANDATE_ENDS = [
 export const storedMandateEndSchema = z.object({
   at: z.coerce.date(),
   cause: z.enum(MANDATE_ENDS),
-  /** The person who ended it or who has left. */
+  /** The person who ended the mandate, or who has left. */
   by: z.string().exactOptional(),
 });
 

@@ -12,9 +12,8 @@ import { findZoneProfile } from '../zones/rules.ts';
 import { computeEarliestSendTime, type NameExpiry, type RenewalFacts } from './acting.ts';
 import type { MandateName } from './ports.ts';
 
-/** Loads the current facts that a mandate's renewal depends on: everything that an approval would check. */
+/** Loads the current facts that a mandate's renewal depends on: everything that a person's approval would check. */
 
-/** A name's expiry, with the latest time at which it can still be renewed. */
 export function toNameExpiry({ name, expiresAt }: MandateName): NameExpiry {
   const graceDays = findZoneProfile(name).lifecycle?.autoRenewGraceDays ?? 0;
   return { name, expiresAt, renewableUntil: new Date(expiresAt.getTime() + graceDays * DAY_MS) };
@@ -32,14 +31,14 @@ export interface LoadedRenewal {
   readonly facts: RenewalFacts;
   readonly evaluated: EvaluatedOrder;
   readonly cost: OrderCost | undefined;
-  /** A renewal has already been requested. */
+  /** Whether another renewal of the name is already open. */
   readonly hasOpenOrder: boolean;
 }
 
 /**
  * @param mandate the mandate's order
- * @param orderId the renewal's order, if any, which doesn't count as another renewal
- * @returns undefined if Slack can't look up a person that the renewal depends on
+ * @param orderId the renewal's own order, if already created; not counted as another open renewal
+ * @returns undefined if Slack can't look up a person on whom the renewal depends
  */
 export async function loadRenewal(
   deps: OrdersContext,
@@ -114,7 +113,7 @@ async function checkPolicy(
     : 'needs_more_approvals';
 }
 
-/** The stand-ins in effect when the mandate was approved. They stay valid for its renewals. */
+/** The stand-ins in effect when the mandate was approved. They stay valid for the mandate's renewals. */
 async function loadApprovalStandIns(
   deps: OrdersContext,
   mandate: Order,
@@ -133,8 +132,8 @@ async function loadApprovalStandIns(
 }
 
 /**
- * Amounts that renewing a name reserves in the budgets of a day; undefined if a budget is exceeded.
- * @param orderId the renewal's order, if any, whose reservation is replaced
+ * The amounts that a renewal reserves in the budgets of a day; undefined if a budget is exceeded.
+ * @param orderId the renewal's own order, if already created, whose reservation is replaced
  */
 export async function loadReservation(
   deps: OrdersContext,

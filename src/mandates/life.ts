@@ -13,14 +13,14 @@ import type { MandateEnd } from './codes.ts';
 import { type ActiveMandate, isActive, readMandate } from './mandate.ts';
 import { computeMandateEnd, mandateTermsSchema } from './terms.ts';
 
-/** Starts and ends mandates. `run.ts` makes their orders. */
+/** Starts and ends mandates. `run.ts` creates the orders of active mandates. */
 
 /** People are notified this long before a mandate ends. */
 const ENDING_SOON_MS = WEEK_MS;
 
 /**
- * Starts an approved mandate if its order is unchanged and its people are still members. Sends nothing.
- * @returns false if Slack can't look up its people, so the caller must try again
+ * Starts an approved mandate if its order is unchanged and the people it depends on are still members. Sends nothing.
+ * @returns false if Slack can't look up one of these people, so the caller must try again
  */
 export async function activateMandate(deps: OrdersContext, orderId: string): Promise<boolean> {
   const outcome = await changeOrder(deps, orderId, async (order) =>
@@ -62,7 +62,7 @@ export function decideActivation(context: ActivationContext): ChangeDecision {
   };
 }
 
-/** Announces that a mandate ends soon, and ends it on time. */
+/** Announces that a mandate ends soon, or ends the mandate, if due. */
 export async function advanceMandate(deps: OrdersContext, order: Order): Promise<void> {
   const step = findDueStep(order, deps.now());
   if (step === 'end') await endWithReason(deps, order.id, { cause: 'expired' });
@@ -78,7 +78,7 @@ export function findDueStep(
   return remindAt !== undefined && remindAt <= now ? 'announce' : undefined;
 }
 
-/** The requester or an approver ends a mandate immediately. Its unsent orders are stopped. */
+/** Ends a mandate immediately for its requester or an approver, and stops the mandate's unsent orders. */
 export async function endMandate(
   deps: OrdersContext,
   orderId: string,
@@ -93,7 +93,7 @@ export async function endMandate(
   return endWithReason(deps, orderId, { cause: 'person', by: userId });
 }
 
-/** Ends a mandate if one of its people has left. @returns whether it is still active */
+/** Ends a mandate if a person it depends on has left. @returns whether the mandate is still active */
 export async function endIfPersonLeft(deps: OrdersContext, order: Order): Promise<boolean> {
   const { people } = await findParties(deps.findAccount, order);
   const [requester, owner] = people;
@@ -110,14 +110,14 @@ export async function endIfPersonLeft(deps: OrdersContext, order: Order): Promis
   return true;
 }
 
-/** Ends all active mandates, because their spending is no longer certain. */
+/** Ends all active mandates, because the restored database may lack some of their spending. */
 export async function endMandatesAfterRestore(deps: OrdersContext): Promise<void> {
   for (const { id, mandateEnd } of await loadStartedMandates(deps.store, 'system'))
     if (mandateEnd === undefined)
       await changeOrder(deps, id, () => ({ event: { type: 'mandate_ended', cause: 'database_restored' } }));
 }
 
-/** Ends a mandate whose rows differ from its log. @returns whether they differ */
+/** Ends a mandate whose rows differ from its log. @returns whether rows and log differ */
 export async function endIfContradicted(deps: OrdersContext, order: Order): Promise<boolean> {
   const history = await deps.store.loadHistory(order.id, 'system');
   if (findLogDifference(order, history, deps.store.isSignedByBot) === undefined) return false;
@@ -133,7 +133,7 @@ export function loadStartedMandates(store: OrderStore, viewer: SystemViewer): Pr
   return store.list({ viewer, tasks: ['mandate'], states: ['SUCCEEDED'], limit: MAX_MANDATES });
 }
 
-/** Returns the oldest first. */
+/** Sorted oldest first. */
 export async function loadActiveMandates(
   { store, now }: { readonly store: OrderStore; readonly now: () => Date },
   viewer: SystemViewer,
@@ -159,7 +159,7 @@ async function endWithReason(
   return outcome;
 }
 
-/** Stops an ended mandate's unsent orders. They couldn't be sent anyway, but people are notified immediately. */
+/** Stops an ended mandate's unsent orders. None would be sent anyway, but this notifies people immediately. */
 export async function stopUnsentOrders(deps: OrdersContext, mandateId: string): Promise<void> {
   const stopped = await settleEach(await deps.mandates.listInProgressIds(mandateId), (orderId) =>
     changeOrder(deps, orderId, () => ({

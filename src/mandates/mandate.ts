@@ -5,18 +5,19 @@ import type { MandateEnd } from './codes.ts';
 import { computeMandateEnd, type MandateTerms, mandateTermsSchema } from './terms.ts';
 
 /**
- * A mandate is an order that sends nothing itself and is `SUCCEEDED` while active. Its approvals apply to its renewals.
- * Each renewal is a separate order. Pure.
+ * A mandate is an order that sends nothing itself and is `SUCCEEDED` while active. Each renewal is a separate order
+ * that needs no approvals of its own. Pure.
  */
 
-/** A mandate that has started, read from its order. */
+/** A started mandate, read from its order. */
 export interface Mandate {
   readonly id: string;
   readonly startedAt: Date;
   readonly terms: MandateTerms;
   readonly patterns: NamePatterns;
-  /** From this time on, the mandate isn't active. */
+  /** The end according to the terms. */
   readonly endsAt: Date;
+  /** Set if the mandate has ended. */
   readonly end: MandateEnd | undefined;
 }
 
@@ -53,7 +54,7 @@ function compareAge(a: Mandate, b: Mandate): number {
   return a.startedAt.getTime() - b.startedAt.getTime() || (a.id < b.id ? -1 : 1);
 }
 
-/** If several mandates cover a name, the oldest applies, even if the others allow more. */
+/** If several mandates cover a name, the oldest applies, even if another one allows more. */
 export function findApplicableMandate(
   mandates: readonly Mandate[],
   name: string,

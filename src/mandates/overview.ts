@@ -21,9 +21,8 @@ import { type ActiveMandate, findApplicableMandate, type Mandate } from './manda
 import type { MandateAct, MandateName } from './ports.ts';
 import type { MandateTerms } from './terms.ts';
 
-/** Overviews of mandates, before the decision and while active. */
+/** Overviews of pending and active mandates. */
 
-/** An active mandate, with its past and upcoming renewals. */
 export interface MandateStatus extends ActiveMandate {
   readonly history: readonly OrderLogEntry[];
   /** The current month or year, to which the mandate's total applies. */
@@ -32,9 +31,9 @@ export interface MandateStatus extends ActiveMandate {
   readonly booked: bigint;
   /** Reserved for orders without a known result, in minor units. */
   readonly reserved: bigint;
-  /** Names that it will renew within 30 days, soonest first. */
+  /** Names to be renewed within 30 days, soonest first. */
   readonly upcoming: readonly MandateName[];
-  /** Its acts of the last 30 days, latest first. */
+  /** Acts of the last 30 days, latest first. */
   readonly acts: readonly MandateAct[];
 }
 
@@ -42,7 +41,7 @@ const SHOWN_DAYS = 30;
 /** Maximum number of names read to find upcoming renewals. */
 const MAX_UPCOMING = 1_000;
 
-/** The active mandates that a person may see, oldest first, and the number of hidden ones. */
+/** The active mandates that a person may see, oldest first, and the number of other active mandates. */
 export async function loadMandateStatuses(
   deps: OrdersContext,
   viewer: PersonViewer,
@@ -72,7 +71,7 @@ export async function loadMandateStatuses(
   return { shown, hidden };
 }
 
-/** The month or year that contains a day, with its first day and the first day after it. */
+/** The month or year that contains a day. `until` is the first day after the period. */
 export function getPeriodBounds(span: BudgetSpan, day: string) {
   const period = getPeriod(span, day);
   const from = span === 'month' ? `${period}-01` : `${period}-01-01`;
@@ -104,8 +103,8 @@ export function groupUpcomingNames(
 ): ReadonlyMap<string, readonly MandateName[]> {
   const namesByMandate = new Map<string, MandateName[]>();
   for (const name of names) {
-    const inTime = mandates.filter((mandate) => willActInTime(mandate, name, now));
-    const mandate = findApplicableMandate(inTime, name.name, affectedTags.get(name.name) ?? [], now);
+    const mandatesInTime = mandates.filter((mandate) => willActInTime(mandate, name, now));
+    const mandate = findApplicableMandate(mandatesInTime, name.name, affectedTags.get(name.name) ?? [], now);
     const actsAt = name.expiresAt.getTime() - (mandate?.terms.notice ?? 0) * DAY_MS;
     if (mandate === undefined || actsAt > now.getTime() + SHOWN_DAYS * DAY_MS) continue;
     namesByMandate.set(mandate.id, [...(namesByMandate.get(mandate.id) ?? []), name]);
@@ -126,7 +125,7 @@ interface ExpiringName {
   readonly expiresAt?: Date | undefined;
 }
 
-/** Active mandates that cover some names and don't end before the renewal. */
+/** The mandate that will renew each name, by name. */
 async function findCoveringMandates(
   deps: OrdersContext,
   names: readonly ExpiringName[],
@@ -138,10 +137,10 @@ async function findCoveringMandates(
   const affectedTags = await deps.loadAffectedTags(names.map(({ name }) => name));
   return new Map(
     names.flatMap(({ name, expiresAt }) => {
-      const inTime = mandates
+      const mandatesInTime = mandates
         .map(({ mandate }) => mandate)
         .filter((mandate) => expiresAt === undefined || willActInTime(mandate, { name, expiresAt }, now));
-      const applicable = findApplicableMandate(inTime, name, affectedTags.get(name) ?? [], now);
+      const applicable = findApplicableMandate(mandatesInTime, name, affectedTags.get(name) ?? [], now);
       const activeMandate = mandates.find(({ mandate }) => mandate === applicable);
       return activeMandate === undefined ? [] : [[name, activeMandate] as const];
     }),
@@ -151,16 +150,16 @@ async function findCoveringMandates(
 /** The names that a mandate would cover today, with their prices. */
 export interface MandatePreview {
   readonly names: readonly string[];
-  /** The price of one year for all its names, a year ago and today. */
+  /** The price of renewing all names for one year, at the prices of a year ago. */
   readonly lastYear: OrderCost | undefined;
+  /** The price of renewing all names for one year, at today's prices. */
   readonly nextYear: OrderCost | undefined;
-  /** Names that it wouldn't renew now, each with the reason. */
+  /** Names that the mandate wouldn't renew now, each with the reason. */
   readonly held: readonly { readonly name: string; readonly holdReason: HoldReason }[];
   /** Names for which an older mandate applies. */
   readonly coveredByOthers: readonly string[];
 }
 
-/** Previews a pending mandate, including the names that it wouldn't renew. */
 export async function loadPreview(
   deps: OrdersContext,
   order: Order,
@@ -195,7 +194,7 @@ export async function loadPreview(
   };
 }
 
-/** Creates a check for whether an active mandate will act before a name expires. */
+/** Returns a function that checks whether an active mandate will renew a name. */
 export async function createMandateCheck(
   deps: OrdersContext,
 ): Promise<(expiry: { readonly name: string; readonly expiresAt: Date }) => boolean> {
@@ -211,24 +210,24 @@ export async function createMandateCheck(
 }
 
 export interface CoveringMandate {
-  /** Undefined if the viewer may not see it. */
+  /** Undefined if the viewer may not see the mandate. */
   readonly mandate: ActiveMandate | undefined;
   /** The mandate ends before it would renew the name. */
   readonly endsBeforeRenewal: boolean;
 }
 
-/** The mandate that covers a name. If there are several, the one that applies; undefined if there is none. */
+/** The mandate that applies to a name; undefined if no active mandate covers the name. */
 export async function findCoveringMandate(
   deps: OrdersContext,
   name: string,
   viewer: PersonViewer,
 ): Promise<CoveringMandate | undefined> {
   const expiresAt = (await deps.mandates.find(name))?.expiresAt;
-  const coveringInTime = (await findCoveringMandates(deps, [{ name, expiresAt }], 'system')).get(name);
-  const activeMandate = coveringInTime ?? (await findCoveringMandates(deps, [{ name }], 'system')).get(name);
+  const mandateInTime = (await findCoveringMandates(deps, [{ name, expiresAt }], 'system')).get(name);
+  const activeMandate = mandateInTime ?? (await findCoveringMandates(deps, [{ name }], 'system')).get(name);
   if (activeMandate === undefined) return undefined;
   const isVisible = await canSee(deps, activeMandate.order, viewer);
-  return { mandate: isVisible ? activeMandate : undefined, endsBeforeRenewal: coveringInTime === undefined };
+  return { mandate: isVisible ? activeMandate : undefined, endsBeforeRenewal: mandateInTime === undefined };
 }
 
 /** Active mandates that a person requested or approved. */
@@ -242,11 +241,11 @@ export async function findMandatesByPerson(
   );
 }
 
-/** A forecast for names if no one acts. */
+/** What happens to names if no one acts. */
 export interface RenewalForecast {
-  /** When mandates will renew names, if nothing changes. */
+  /** When mandates will renew names, by name. */
   readonly renewals: ReadonlyMap<string, Date>;
-  /** Names without an owner, a mandate or an order to renew them. They will be lost. */
+  /** Names that will be lost: without an owner, a mandate or a renewal order. */
   readonly uncovered: readonly string[];
 }
 
@@ -275,7 +274,7 @@ export async function loadRenewalForecast(
   return { renewals, uncovered: uncovered.map(({ name }) => name) };
 }
 
-/** When existing orders of mandates will be sent. @param openOrderIds by name */
+/** When mandates' existing orders will be sent, by name. @param openOrderIds by name */
 async function loadScheduledRenewals(
   { store, now }: OrdersContext,
   openOrderIds: ReadonlyMap<string, string>,
@@ -290,7 +289,7 @@ async function loadScheduledRenewals(
   });
 }
 
-/** When mandates will renew names that have no order yet, by the rules that will apply then. */
+/** When mandates will renew names that have no order yet, by name. */
 async function planRenewals(
   deps: OrdersContext,
   mandateByName: ReadonlyMap<string, ActiveMandate>,
@@ -314,7 +313,6 @@ async function planRenewals(
   return sendTimes;
 }
 
-/** The used amounts after one more order. */
 export function addPlan({ byDay, countOn }: UsedAmounts, { day, amount }: SendPlan): UsedAmounts {
   return {
     byDay: [...byDay, { day, minor: BigInt(amount.minor) }],

@@ -5,9 +5,9 @@ import type { HoldReason } from './codes.ts';
 
 export interface MandateName {
   readonly name: string;
-  /** The effective expiry: the date of a renewal that the registry doesn't show yet, if that is later. */
+  /** The expiry at the registry or, if later, the expiry after a renewal that the registry doesn't show yet. */
   readonly expiresAt: Date;
-  /** The registry shows this date, and nothing casts doubt on it. */
+  /** The registry shows this expiry date, and nothing contradicts it. */
   readonly isDateCertain: boolean;
   readonly lastLookupAt: Date | undefined;
   readonly owner: string | undefined;
@@ -16,7 +16,7 @@ export interface MandateName {
   readonly deletedAt: Date | undefined;
 }
 
-/** A mandate's decision for one expiry of a name: it renews or holds the name. */
+/** A mandate's decision to renew or hold a name, made once per expiry date. */
 export interface MandateAct {
   readonly id: string;
   readonly name: string;
@@ -25,11 +25,11 @@ export interface MandateAct {
   readonly at: Date;
   /** The price; undefined if unknown. */
   readonly amount: Amount | undefined;
-  /** Why the mandate doesn't renew the name; undefined if it does. */
+  /** Why the mandate doesn't renew the name; undefined if it renews the name. */
   readonly held: HoldReason | undefined;
-  /** The mandate's order or, for a held name, the regular order; undefined if there is none. */
+  /** The mandate's renewal order or, for a held name, the regular order; undefined if there is none. */
   readonly orderId: string | undefined;
-  /** When the mandate's order was announced. */
+  /** When the renewal order was announced. */
   readonly announcedAt: Date | undefined;
 }
 
@@ -37,7 +37,7 @@ export type NewAct = Pick<MandateAct, 'name' | 'expiresAt' | 'mandateId' | 'at' 
 
 export type ActOutcome =
   | { readonly kind: 'saved'; readonly id: string }
-  /** A mandate has already acted for this expiry. */
+  /** A mandate has already acted for this expiry date. */
   | { readonly kind: 'taken' }
   /** A limit or budget is now exceeded: decide again. */
   | { readonly kind: 'limit_exceeded' }
@@ -45,7 +45,7 @@ export type ActOutcome =
 
 export interface MandateStore {
   /**
-   * Names that expire between two dates, aren't marked to lapse, and have no act for that expiry, soonest first.
+   * Names that expire between two dates, aren't marked to lapse, and have no act for that expiry date, soonest first.
    * @param after the last name of the previous page
    */
   listDue(
@@ -54,37 +54,36 @@ export interface MandateStore {
     after: Pick<MandateName, 'expiresAt' | 'name'> | undefined,
     limit: number,
   ): Promise<readonly MandateName[]>;
-  /** The given names that aren't marked to lapse and have no act for their expiry, soonest first. */
+  /** Filters out names that are marked to lapse or have an act for their expiry date. Sorted soonest first. */
   filterUpcoming(names: readonly string[]): Promise<readonly MandateName[]>;
   find(name: string): Promise<MandateName | undefined>;
-  /** The given names that are watched and have an expiry date. */
+  /** Omits names that aren't watched or have no expiry date. */
   findMany(names: readonly string[]): Promise<readonly MandateName[]>;
-  /** Watched names that match some patterns and aren't marked to lapse, sorted. */
+  /** Watched names that match any of the patterns and aren't marked to lapse, sorted. */
   findMatchingNames(patterns: readonly string[]): Promise<readonly string[]>;
-  /** Amounts used by a mandate's orders, except an omitted one. */
   loadUsedAmounts(mandateId: string, omittedOrderId?: string): Promise<UsedAmounts>;
   findLatestAccount(name: string): Promise<string | undefined>;
   /**
-   * Saves a mandate's order, reserves its amount in the budgets and limits, and queues the notification. Checks
-   * everything in the same transaction.
+   * Saves a mandate's renewal order, reserves the amount in the budgets and limits, and queues the notification, all in
+   * one transaction.
    */
   saveOrder(act: NewAct, creation: OrderCreation): Promise<ActOutcome>;
-  /** Saves that a mandate doesn't renew a name, and queues the notification. */
+  /** Records that a mandate doesn't renew a name, and queues the notification. */
   saveHeld(act: NewAct, holdReason: HoldReason): Promise<ActOutcome>;
-  /** Holds a mandate's order: the name gets a regular order instead. @returns false if it was already held */
+  /** Replaces a mandate's renewal order with a regular order. @returns false if the order was already held */
   hold(orderId: string, holdReason: HoldReason, at: Date): Promise<boolean>;
   /** Held names whose regular order is due, longest overdue first. */
   listDueForRegularOrder(now: Date, limit: number): Promise<readonly MandateAct[]>;
-  /** Schedules a retry of a regular order that failed, with a delay that doubles each time. */
+  /** Schedules another attempt to create a regular order. The delay doubles each time. */
   delayRegularOrder(actId: string, at: Date): Promise<void>;
-  /** The number of names whose regular order waits for a retry. */
+  /** Counts names whose regular order couldn't be created yet. */
   countDelayedOrders(): Promise<number>;
   /** Records a name's regular order. @param orderId undefined if no order is possible */
   recordRegularOrder(actId: string, orderId: string | undefined, at: Date): Promise<void>;
   listActs(mandateId: string, since: Date): Promise<readonly MandateAct[]>;
   /**
-   * A mandate's spending from one day (inclusive) to another (exclusive), plus pending and unknown amounts, in minor
-   * units.
+   * A mandate's amounts from one day (inclusive) to another (exclusive), in minor units. `reserved` is for orders
+   * without a known result.
    */
   loadSpending(
     mandateId: string,
@@ -92,7 +91,7 @@ export interface MandateStore {
     until: string,
   ): Promise<{ readonly booked: bigint; readonly reserved: bigint }>;
   findByOrder(orderId: string): Promise<MandateAct | undefined>;
-  /** Acts that belong in a day's message, whether it has been posted or not. */
+  /** Acts that belong in a day's message, posted or not. */
   listActsOfDay(day: string): Promise<readonly MandateAct[]>;
   /** Records that acts were announced in a message. */
   recordAnnounced(

@@ -11,7 +11,7 @@ export interface MandateRequest
     'requesterId' | 'channelId' | 'threadTs' | 'isPrivate' | 'reason' | 'deliveryId'
   > {
   readonly terms: TermsInput;
-  /** The account for the renewals; undefined if there is none. */
+  /** The account that the renewals use; undefined if there is none. */
   readonly account: Account | undefined;
 }
 

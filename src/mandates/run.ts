@@ -17,19 +17,19 @@ import type { MandateAct, MandateName } from './ports.ts';
 import { MAX_NOTICE_DAYS } from './terms.ts';
 
 /**
- * Creates an order for each due name, by mandate or as a regular order. Idempotent, even across replicas, because only
- * one act is saved per expiry of a name.
+ * Creates a mandate's order or a regular order for each due name. Idempotent, even across replicas, because only one
+ * act is saved per name and expiry date.
  */
 
 /** Names read per query. */
 const PAGE_SIZE = 200;
-/** The longest time after its expiry in which a name may still be renewable. */
+/** The longest time after expiry in which a name may still be renewable. */
 const MAX_GRACE_DAYS = 45;
 /** Held names processed per run. */
 const MAX_HELD_NAMES = 500;
 
 /**
- * Runs the mandates that are due. A failure doesn't affect other mandates and names.
+ * Maintains all mandates and renews due names. A failure doesn't affect other mandates and names.
  * @throws {AggregateError} after everything was attempted
  */
 export async function runMandates(deps: OrdersContext): Promise<void> {
@@ -53,12 +53,13 @@ async function requestRegularOrders(deps: OrdersContext): Promise<readonly unkno
   });
   const delayedCount = await deps.mandates.countDelayedOrders();
   return delayedCount > errors.length
-    ? [...errors, new Error(`${delayedCount} names are waiting for their orders`)]
+    ? [...errors, new Error(`creating regular orders failed before for ${delayedCount} held names`)]
     : errors;
 }
 
 /**
- * Ends a mandate whose people have left, or stops the unsent orders of one that has ended.
+ * Ends a mandate if its rows differ from its log or a person it depends on has left. Stops an ended mandate's unsent
+ * orders.
  * @returns the mandate if it is still active
  */
 async function maintainMandate(deps: OrdersContext, order: Order): Promise<ActiveMandate | undefined> {
@@ -104,12 +105,12 @@ async function renewName(
   name: MandateName,
 ): Promise<void> {
   const loaded = await loadRenewal(deps, order, name);
-  // Nothing is decided while another order is open or Slack can't look up people.
+  // The decision waits while another order is open or Slack can't look up people.
   if (loaded === undefined || loaded.hasOpenOrder) return;
   const now = deps.now();
   const used = await deps.mandates.loadUsedAmounts(mandate.id);
   const plan = decideRenewal(mandate, loaded.facts, used, now);
-  // The mandate ends too soon to send anything. Another mandate may follow.
+  // Another mandate may cover the name later, so no act is saved.
   if (plan === 'mandate_ended') return;
   const act = {
     name: name.name,
@@ -144,7 +145,7 @@ async function createRenewalOrder(
     account,
     mandate: { id: mandate.id },
     sendAfter: plan.sendAfter,
-    // The id is random, because an act's order can be stopped and created again.
+    // Random, because an act's order can be stopped and created again.
     deliveryId: `mandate:${randomUUID()}`,
   };
   const checked = checkRequest(deps.listInterfaces(account), request);
@@ -185,7 +186,7 @@ async function buildRenewalRequest({ loadSettings }: OrdersContext, mandate: Ord
   return { task, input, requesterId, channelId, secret: undefined, reason: undefined, threadTs: undefined };
 }
 
-/** Makes a regular order for a name that its mandate doesn't renew. */
+/** Requests a regular order for a held name. */
 async function requestRegularOrder(deps: OrdersContext, act: MandateAct): Promise<void> {
   const mandate = await deps.store.load(act.mandateId, 'system');
   if (mandate === undefined) return;

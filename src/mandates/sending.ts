@@ -12,11 +12,11 @@ import { buildRenewal, loadRenewal, loadReservation } from './facts.ts';
 import { readMandate } from './mandate.ts';
 
 /**
- * The last checks before a mandate's order is sent: everything that an approval would check. Some checks are repeated
+ * The last checks before a mandate's order is sent: everything that a person's approval would check. Some are repeated
  * in the transaction that marks the order as sent.
  */
 
-/** Whether an order may be sent now, with the checks for marking it as sent. */
+/** Whether a mandate's order may be sent now. If so, with the checks to repeat when it is marked as sent. */
 export type SendingClearance =
   | (Extract<SendDecision, { kind: 'clear' }> & { readonly sending: MandateUse })
   | Exclude<SendDecision, { kind: 'clear' }>;
@@ -35,7 +35,7 @@ export async function checkClearance(deps: OrdersContext, order: Order): Promise
   };
 }
 
-/** All facts about a due order, or the decision if they can't be loaded. */
+/** All facts about a due order, or the decision if some can't be loaded. */
 async function loadDueFacts(deps: OrdersContext, order: Order, now: Date) {
   const held = (code: HoldReason) => ({ kind: 'held', code }) as const;
   const [item] = order.items;
@@ -70,8 +70,8 @@ async function loadDueFacts(deps: OrdersContext, order: Order, now: Date) {
 }
 
 /**
- * Whether an order is exactly what its mandate creates for a name. The mandate's approvals don't apply to any other
- * order that claims to belong to it.
+ * Whether an order is exactly the renewal that its mandate creates for a name. The mandate's approvals don't apply to
+ * any other order.
  */
 export function isMandateRenewal(mandate: Order, order: Order, name: string): boolean {
   const { task, input, requesterId } = buildRenewal(mandate, name);
@@ -87,7 +87,7 @@ export function isMandateRenewal(mandate: Order, order: Order, name: string): bo
 /** How soon an order is checked again if Slack couldn't look up people. */
 const MEMBERSHIP_RETRY_MS = 5 * MINUTE_MS;
 
-/** @param day the day whose total was checked and reserved. After midnight (UTC), the order must be checked again */
+/** @param day the day (UTC) whose amounts were reserved. On another day, the order must be checked again */
 function createFinalCheck({ serviceEndpoints, now }: OrdersContext, day: string): MandateUse['check'] {
   return (mandateOrder: Order | undefined, rows: FinalCheckRows) => {
     const mandate = mandateOrder && readMandate(mandateOrder);

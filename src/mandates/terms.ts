@@ -6,9 +6,9 @@ import { BUDGET_SPANS } from '../money/budget.ts';
 import { normalizePattern } from '../policy/name-patterns.ts';
 import { getUtcDay } from '../zones/calendar-day.ts';
 
-/** A mandate's terms: the names that may be renewed without individual approval, and the limits. Pure. */
+/** The terms of a mandate: the names to renew without individual approval, and the limits. Pure. */
 
-/** Each pattern takes a line of the mandate's card. */
+/** Limited, because each pattern takes a line of the mandate's card. */
 const MAX_PATTERNS = 50;
 const MAX_DAYS_AHEAD = 400;
 export const MIN_NOTICE_DAYS = 3;
@@ -17,7 +17,7 @@ export const DEFAULT_NOTICE_DAYS = 14;
 
 const limitSchema = z.object({ currency: z.string(), minor: z.int().min(1) });
 
-/** The input of a mandate's order, keyed by its form's fields. */
+/** The input of a mandate's order, keyed by form field. */
 export const mandateTermsSchema = z.object({
   /** Patterns as in policy rules: `*.rest`, `tag:brand`, or a name. */
   mandate_names: z.array(z.string()).min(1).max(MAX_PATTERNS),
@@ -37,7 +37,7 @@ export function computeMandateEnd({ until }: MandateTerms): Date {
   return new Date(Date.parse(until) + DAY_MS);
 }
 
-/** The terms in a statement: amounts with all decimals and their currency. */
+/** The terms as shown in a statement: amounts have all decimals and the currency. */
 export function toStatementTerms({ max_price, max_total, span, until, notice }: MandateTerms) {
   const formatWithCurrency = (amount: Amount) => `${formatDecimal(amount)} ${amount.currency}`;
   return {
@@ -67,9 +67,9 @@ export type MandateIssue = { readonly field: MandateField } & (
       readonly code:
         | AmountIssue
         | 'no_names'
-        /** With a zero limit, nothing could be sent. */
+        /** A limit of zero, with which nothing could be sent. */
         | 'zero'
-        /** With a total below the price of one name, nothing could be sent. */
+        /** A total below the price of one name, with which nothing could be sent. */
         | 'below_max_price'
         | 'span_unknown'
         | 'invalid_date'
@@ -93,7 +93,7 @@ export type TermsResult =
   | { readonly ok: true; readonly terms: MandateTerms }
   | { readonly ok: false; readonly issues: readonly MandateIssue[] };
 
-/** Parses a mandate's terms and reports every issue at its field. @param today in UTC, YYYY-MM-DD */
+/** Parses the terms and reports all issues by field. @param today in UTC, YYYY-MM-DD */
 export function readTerms(input: TermsInput, currency: string, today: string): TermsResult {
   const issues: MandateIssue[] = [];
   const report = (issue: MandateIssue) => void issues.push(issue);

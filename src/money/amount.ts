@@ -10,8 +10,8 @@ export interface Amount {
   readonly minor: number;
 }
 
-/** The largest amount, in minor units. The sum of 9,000 such amounts is still a safe integer. */
-const MAX_MINOR = 1_000_000_000_000;
+/** The sum of 9,000 such amounts is still a safe integer. */
+const MAX_AMOUNT_MINOR = 1_000_000_000_000;
 
 /** ISO 4217 currencies whose number of decimals isn't two. */
 const DECIMAL_COUNTS = new Map<string, number>([
@@ -43,7 +43,7 @@ export function parseAmount(text: string, currency: string): AmountResult {
   if (matched === undefined) return { ok: false, issue: 'not_an_amount' };
   if (/[^0]/.test(decimals.slice(decimalCount))) return { ok: false, issue: 'too_precise' };
   const minor = BigInt(whole + decimals.slice(0, decimalCount).padEnd(decimalCount, '0'));
-  if (minor > BigInt(MAX_MINOR)) return { ok: false, issue: 'too_large' };
+  if (minor > BigInt(MAX_AMOUNT_MINOR)) return { ok: false, issue: 'too_large' };
   return { ok: true, amount: { currency, minor: Number(minor) } };
 }
 
@@ -52,8 +52,10 @@ export function formatDecimal({ currency, minor }: Amount): string {
   const decimalCount = getCurrencyDecimals(currency) ?? 2;
   const digits = String(Math.abs(minor)).padStart(decimalCount + 1, '0');
   const sign = minor < 0 ? '-' : '';
-  const point = digits.length - decimalCount;
-  return decimalCount === 0 ? sign + digits : `${sign}${digits.slice(0, point)}.${digits.slice(point)}`;
+  const pointIndex = digits.length - decimalCount;
+  return decimalCount === 0
+    ? sign + digits
+    : `${sign}${digits.slice(0, pointIndex)}.${digits.slice(pointIndex)}`;
 }
 
 /** @returns one sum per currency, in order of first appearance */
@@ -61,7 +63,7 @@ export function sumByCurrency(amounts: Iterable<Amount>): Amount[] {
   const sums = new Map<string, number>();
   for (const { currency, minor } of amounts) {
     const sum = (sums.get(currency) ?? 0) + minor;
-    if (!Number.isSafeInteger(sum)) throw new RangeError(`a sum in ${currency} is too large to be exact`);
+    if (!Number.isSafeInteger(sum)) throw new RangeError(`the sum in ${currency} is too large to be exact`);
     sums.set(currency, sum);
   }
   return [...sums].map(([currency, minor]) => ({ currency, minor }));
@@ -69,20 +71,20 @@ export function sumByCurrency(amounts: Iterable<Amount>): Amount[] {
 
 /**
  * Formats an amount, such as `€36.00` or `36,00 €`. `Intl` formats only the integer part, so nothing is rounded. The
- * number of decimals follows ISO 4217, which `Intl` doesn't for some currencies.
+ * number of decimals is set according to ISO 4217, because `Intl` uses another number for some currencies.
  * @param locale BCP 47 tag, such as `de-DE`
  */
 export function formatAmount({ currency, minor }: Amount, locale: string): string {
   const decimalCount = getCurrencyDecimals(currency) ?? 2;
   const divisor = 10n ** BigInt(decimalCount);
   const absolute = BigInt(Math.abs(minor));
-  const digits = String(absolute % divisor).padStart(decimalCount, '0');
+  const fraction = String(absolute % divisor).padStart(decimalCount, '0');
   const parts = getCurrencyFormat(locale, currency, decimalCount).formatToParts(absolute / divisor);
-  const text = parts.map(({ type, value }) => (type === 'fraction' ? digits : value)).join('');
+  const text = parts.map(({ type, value }) => (type === 'fraction' ? fraction : value)).join('');
   return minor < 0 ? `\u2212${text}` : text;
 }
 
-/** For charts, which accept only plain numbers. */
+/** Drops the decimals, for charts, which accept only plain numbers. */
 export function toWholeUnits({ currency, minor }: Amount): number {
   return Number(BigInt(minor) / 10n ** BigInt(getCurrencyDecimals(currency) ?? 2));
 }

@@ -19,7 +19,7 @@ export interface BudgetComparison {
 export interface BudgetedItems {
   /** Names in ASCII. */
   readonly items: readonly { readonly n: number; readonly name: string }[];
-  /** The id of an order whose reservations for unsent items are replaced. */
+  /** An order whose existing reservations for unsent items are replaced. */
   readonly replacedOrderId: string | undefined;
 }
 
@@ -33,7 +33,7 @@ export type CompareBudgets = (
   cost: OrderCost | undefined | Promise<OrderCost | undefined>,
 ) => Promise<BudgetComparison | undefined>;
 
-/** The comparison reserves nothing. The store compares again when it reserves the amounts. */
+/** The comparison reserves nothing. The store repeats the comparison when it reserves the amounts. */
 export function createBudgetComparer(deps: {
   readonly teamId: string;
   readonly budgets: Pick<BudgetStore, 'loadStatusesForNames'>;

@@ -29,12 +29,12 @@ export interface ReservedItem {
 /** Amounts reserved when the order was last approved. */
 export interface Reservation {
   readonly teamId: string;
-  /** The day (UTC, YYYY-MM-DD) determines the month and year whose budgets the order counts toward. */
+  /** UTC, YYYY-MM-DD. The order counts toward the budgets of this day's month and year. */
   readonly day: string;
   readonly items: readonly ReservedItem[];
-  /** By how much an admin allowed the order to exceed budgets. A larger excess isn't reserved. */
+  /** The excess that an admin agreed to. If the excess is larger, nothing is reserved. */
   readonly agreedExcess: readonly BudgetOverrun[];
-  /** Whether a budget applies, so that the order must be checked against the budgets again under a lock. */
+  /** Whether a budget applies. If so, the store compares again under a lock. */
   readonly hasBudget: boolean;
 }
 
@@ -53,7 +53,7 @@ export function buildReservation(
   return { teamId, day, items, agreedExcess: [], hasBudget: true };
 }
 
-/** Amounts in other currencies don't count toward a budget. */
+/** Sums the reserved amounts that count toward a budget: those with its tag, in its currency. */
 export function sumForBudget({ tag, amount: { currency } }: Budget, { items }: Reservation): bigint {
   return items.reduce((sum, { amount, tags }) => {
     const isCounted = amount?.currency === currency && (tag === undefined || tags.includes(tag));
@@ -64,9 +64,9 @@ export function sumForBudget({ tag, amount: { currency } }: Budget, { items }: R
 export interface BudgetStatus {
   readonly budget: Budget;
   readonly period: string;
-  /** Total of the orders that succeeded. */
+  /** Total of the orders that succeeded, in minor units. */
   readonly booked: bigint;
-  /** Amounts of orders that are approved but not carried out yet, or have an unknown outcome. */
+  /** Total of the orders that are approved but unsent, or have an unknown outcome, in minor units. */
   readonly reserved: bigint;
 }
 
@@ -80,7 +80,7 @@ export function computeShares(statuses: readonly BudgetStatus[], reservation: Re
     .filter(({ orderAmount }) => orderAmount > 0n);
 }
 
-/** The rest of a budget without the order. Negative if the budget is already exceeded. */
+/** The rest of a budget before the order. Negative if the budget is already exceeded. */
 export function computeRemaining({ budget, booked, reserved }: BudgetStatus): bigint {
   return BigInt(budget.amount.minor) - booked - reserved;
 }
@@ -97,7 +97,7 @@ export const budgetOverrunSchema = z.object({
 /** How far an order exceeds a budget, as stored with the order. */
 export type BudgetOverrun = Readonly<z.output<typeof budgetOverrunSchema>>;
 
-/** Whether an admin has agreed to exceed the same budgets by at least as much. */
+/** Whether an admin agreed to at least the same excess in each budget. */
 export function isExcessApproved(
   exceeded: readonly BudgetOverrun[],
   agreedOverruns: readonly BudgetOverrun[],

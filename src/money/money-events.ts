@@ -3,7 +3,7 @@ import { amountSchema, buildEventSchema, confirmedBySchema } from '../ledger/eve
 import { BUDGET_SPANS } from './budget.ts';
 import { PRICED_TASKS } from './prices.ts';
 
-/** A price in the log and in proposals. */
+/** A price as stored in the log and in proposals. */
 export const loggedPriceSchema = z.object({
   zone: z.string(),
   task: z.enum(PRICED_TASKS),

@@ -8,11 +8,11 @@ export interface PricedOrder {
   readonly task: string;
   readonly names: readonly string[];
   readonly input: unknown;
-  /** When the order is sent, if later. The prices of that day apply. */
+  /** When the order is sent; undefined if immediately. Determines the day whose prices apply. */
   readonly sendAfter?: Date | undefined;
 }
 
-/** The earliest day (UTC) on which an order can be sent. The prices and budgets of that day apply. */
+/** The earliest day (UTC) on which an order can be sent. Determines the prices and budgets that apply. */
 export function getSendingDay({ sendAfter }: Pick<PricedOrder, 'sendAfter'>, now: Date): string {
   return getUtcDay(sendAfter !== undefined && sendAfter > now ? sendAfter : now);
 }
@@ -24,7 +24,7 @@ const periodFieldsSchema = z
 
 /**
  * The cost of an order on the day (UTC) on which it is sent.
- * @returns undefined for a task without prices, or for one that may be free and has no listed price
+ * @returns undefined for a task without prices, and for a task that may be free if no price is listed
  */
 export type PriceOrder = (order: PricedOrder) => Promise<OrderCost | undefined>;
 

@@ -18,12 +18,12 @@ export interface PriceStore {
 
 /** Implemented by the store. Every change is logged. */
 export interface BudgetStore {
-  /** The budget for all names comes first, then budgets by tag. Months come before years. */
+  /** The budget for all names comes first, then budgets by tag. Monthly budgets come before yearly ones. */
   list(): Promise<readonly Budget[]>;
   listStatuses(day: string): Promise<readonly BudgetStatus[]>;
   /**
-   * Includes the tags of the names, read in the same statement.
-   * @param omittedOrderId its reservations for unsent items aren't counted
+   * Also loads the names' tags, in the same SQL statement.
+   * @param omittedOrderId an order whose reservations for unsent items aren't counted
    */
   loadStatusesForNames(
     names: readonly string[],

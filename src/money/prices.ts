@@ -3,7 +3,9 @@ import { groupBy } from '../lib/collections.ts';
 import { findZoneProfile } from '../zones/rules.ts';
 import { type Amount, sumByCurrency } from './amount.ts';
 
-/** The team's own price list. If a price isn't listed, it is unknown: the task is neither free nor refused. */
+/**
+ * The team's own price list. A price that isn't listed is unknown: the task isn't free, but it isn't refused either.
+ */
 
 /** Tasks that cost money in every zone. */
 export const CHARGED_TASKS = ['create', 'transfer', 'renew', 'restore'] as const;
@@ -34,7 +36,9 @@ const quoteSchema = z.object({
   amount: amountSchema,
   validFrom: z.string(),
   source: z.string(),
-  /** How often the price is counted: once per year if the list has no price for the whole period, otherwise once. */
+  /**
+   * How many listed prices the amount contains: the number of years if only a one-year price is listed, otherwise 1.
+   */
   times: z.int(),
 });
 export type Quote = Readonly<z.output<typeof quoteSchema>>;
@@ -44,11 +48,11 @@ export const storedCostSchema = z.object({
   names: z.array(z.object({ name: z.string(), quote: quoteSchema.optional() })).readonly(),
   /** The sum of the known prices in each currency. */
   sums: z.array(amountSchema).readonly(),
-  /** The number of names without a known price. They aren't included in the sums. */
+  /** The number of names without a known price, which the sums don't include. */
   unknown: z.int(),
-  /** A name may be premium, so the sum may be too low. */
+  /** Some name may be premium, so the sums may be too low. */
   mayCostMore: z.boolean(),
-  /** The days since which the prices are valid, latest first. */
+  /** The `validFrom` days of the prices, latest first. */
   days: textsSchema,
   sources: textsSchema,
 });
@@ -58,7 +62,7 @@ export function isPricedTask(task: string): task is PricedTask {
   return PRICED_TASKS.some((pricedTask) => pricedTask === task);
 }
 
-/** Missing prices are mentioned only for tasks that always cost money. */
+/** Whether a task always costs money, so that a missing price must be mentioned. */
 export function isCharged(task: PricedTask): boolean {
   return CHARGED_TASKS.some((chargedTask) => chargedTask === task);
 }
@@ -99,7 +103,9 @@ export function diffPrices(list: readonly Price[], prices: readonly Price[]): re
     .filter(({ before, after }) => before === undefined || !isSamePrice(before, after));
 }
 
-/** Returns everything after the first label. A price for `de` doesn't apply to `com.de`, of another registry. */
+/**
+ * Returns everything after the first label. Prices for `de` don't apply to `com.de`, which is another registry's zone.
+ */
 export function getZone(name: string): string {
   return name.slice(name.indexOf('.') + 1);
 }
@@ -126,10 +132,7 @@ export function findQuote(list: readonly Price[], query: PriceQuery, day: string
   return yearlyPrice && { ...yearlyPrice, amount: multiplyAmount(yearlyPrice.amount, period), times: period };
 }
 
-/**
- * The newest price that is valid on a day.
- * @param day YYYY-MM-DD
- */
+/** The newest price that is valid on a day. @param day YYYY-MM-DD */
 export function findPrice(
   list: readonly Price[],
   product: Product,
@@ -139,17 +142,17 @@ export function findPrice(
   return price && { amount: price.amount, validFrom: price.validFrom, source: price.source };
 }
 
-/** Each list is sorted only once, because reports look up tens of thousands of prices. */
-const sortedLists = new WeakMap<readonly Price[], ReadonlyMap<string, readonly Price[]>>();
+/** Caches each list's sorted prices, because reports look up tens of thousands of prices. */
+const sortedPricesByList = new WeakMap<readonly Price[], ReadonlyMap<string, readonly Price[]>>();
 
 function listProductPrices(list: readonly Price[], product: Product): readonly Price[] {
-  let pricesByProduct = sortedLists.get(list);
+  let pricesByProduct = sortedPricesByList.get(list);
   if (pricesByProduct === undefined) {
     pricesByProduct = groupBy(
       list.toSorted((a, b) => (a.validFrom < b.validFrom ? 1 : -1)),
       formatProductKey,
     );
-    sortedLists.set(list, pricesByProduct);
+    sortedPricesByList.set(list, pricesByProduct);
   }
   return pricesByProduct.get(formatProductKey(product)) ?? [];
 }
@@ -191,7 +194,7 @@ export function calculateCost(
   };
 }
 
-/** Whether each name has the same price in both, or none. */
+/** Whether each name has the same price in both costs, or none in both. */
 export function isSameCost(a: OrderCost, b: OrderCost): boolean {
   const format = ({ names }: OrderCost) =>
     names.map(({ name, quote }) => `${name} ${quote?.amount.minor} ${quote?.amount.currency}`).join();

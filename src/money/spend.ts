@@ -14,16 +14,16 @@ export interface Purchase {
   readonly at: Date;
   /** The mandate that renewed the name; undefined for a person's request. */
   readonly mandate?: string | undefined;
-  /** The requesters, if only they may see a private order; undefined if everyone may. */
+  /** The people who may see a private order; undefined if everyone may see it. */
   readonly privateTo?: readonly string[] | undefined;
 }
 
-/** The key for purchases whose zone or requester the reader may not see. */
+/** The key of a line for purchases whose zone or requester the reader may not see. */
 export const CONCEALED = '';
 
 export interface SpendSum {
   readonly nameCount: number;
-  /** The number of names without a known price. They aren't included in the sums. */
+  /** The number of names without a known price, which the sums don't include. */
   readonly unpricedCount: number;
   readonly sums: readonly Amount[];
 }
@@ -48,8 +48,8 @@ export interface Spend {
 /**
  * Calculates spending with the prices of the day on which each order succeeded.
  * @param tags current tags by name
- * @param isConcealed whether the reader may not see a purchase. Concealed purchases are included in sums, but not in
- * lines that would reveal them: those of a person, a tag or a zone
+ * @param isConcealed whether the reader may not see a purchase. Concealed purchases are included in the sums, but not
+ * in the lines for a person, tag or zone, which would reveal them
  */
 export function calculateSpend(
   list: readonly Price[],
@@ -124,7 +124,7 @@ export interface RenewalCount extends ZoneCount {
 }
 
 /**
- * The cost of renewing each name for a year, by the month of its expiry, with the prices of one day.
+ * The cost of renewing each name for a year, by expiry month, at the prices of one day.
  * @param months YYYY-MM, including months without renewals
  * @param day YYYY-MM-DD
  */
@@ -179,7 +179,11 @@ export interface SpendPeriod {
 export function parseSpendPeriod(text: string): SpendPeriod | undefined {
   const [matched, year = '', month] = /^(20\d\d)(?:-(0[1-9]|1[0-2]))?$/.exec(text) ?? [];
   if (matched === undefined) return undefined;
-  const monthStart = (months: number) => new Date(Date.UTC(Number(year), months));
+  const getMonthStart = (monthIndex: number) => new Date(Date.UTC(Number(year), monthIndex));
   const firstMonth = month === undefined ? 0 : Number(month) - 1;
-  return { text, from: monthStart(firstMonth), to: monthStart(firstMonth + (month === undefined ? 12 : 1)) };
+  return {
+    text,
+    from: getMonthStart(firstMonth),
+    to: getMonthStart(firstMonth + (month === undefined ? 12 : 1)),
+  };
 }

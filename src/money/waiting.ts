@@ -4,14 +4,14 @@ import { findZoneProfile } from '../zones/rules.ts';
 import type { Amount } from './amount.ts';
 import { findQuote, type Price, type Quote } from './prices.ts';
 
-/** The cost of delaying a renewal, from a zone's dates and the price list. */
+/** What it costs to delay a renewal, according to the zone's dates and the price list. */
 
 export type WaitingStep =
-  /** `until` is undefined if the zone's periods aren't documented. */
+  /** The name can be renewed. `until` is undefined if the zone's periods aren't documented. */
   | { readonly kind: 'renew'; readonly until: string | undefined; readonly renewal: Quote | undefined }
-  /** The name has expired: a renewal may still work, but the registry can delete the name any day. */
+  /** The name has expired. A renewal may still work, but the name can be deleted any day. */
   | { readonly kind: 'at_own_risk'; readonly until: string; readonly renewal: Quote | undefined }
-  /** The name was deleted: the registry can restore it, and it is then renewed. */
+  /** The name was deleted. It can be restored, and must then be renewed. */
   | {
       readonly kind: 'restore';
       readonly until: string | undefined;
@@ -70,7 +70,7 @@ export function listWaitingSteps(
 }
 
 /**
- * The highest cost before the name is lost: restore plus renewal or, if it can't be restored, the renewal.
+ * The highest cost of keeping the name: restore plus renewal or, if the name can't be restored, the renewal.
  * @returns undefined if no price is listed, or the two prices have different currencies
  */
 export function computeCostAtRisk(steps: readonly WaitingStep[]): Amount | undefined {

@@ -52,7 +52,7 @@ export interface NamesContext extends Observers {
   }) => Promise<NameActivity>;
   /** Looks up DNS and the registry in parallel. Late answers count as missing. The result isn't stored. */
   readonly lookUpNow: (name: string, dns: DnsClient, timeoutMs: number) => Promise<Observation>;
-  /** Days before a certificate expires, highest first. */
+  /** How many days before a certificate expires to warn, highest first. */
   readonly certificateDays: readonly number[];
   readonly notifyDue: () => void;
   readonly processId: string;

@@ -10,10 +10,10 @@ import { type Distrust, findDistrust, type TrustedRecord, updateTrust } from './
 
 /*
  * When a registration ends, according to the registry's record, orders and people. Each lookup or order
- * updates the previous dates. The observations keep the earlier ones.
+ * replaces the dates. Earlier dates stay in the observations.
  */
 
-/** Two dates of the same expiry differ by less than this; those of different expiries by about a year. */
+/** Dates of the same expiry differ by less than this. Different expiries are about a year apart. */
 export const SAME_EXPIRY_MS = 30 * DAY_MS;
 
 export function isSameExpiry(a: Date, b: Date): boolean {
@@ -21,11 +21,13 @@ export function isSameExpiry(a: Date, b: Date): boolean {
 }
 
 /** A renewal may not have reached the registry yet, so the later of the two expiries counts. */
-export function pickLaterExpiry<End extends Date | undefined>(
-  end: End,
+export function pickLaterExpiry<Expiry extends Date | undefined>(
+  expiry: Expiry,
   renewedUntil: Date | undefined,
-): End | Date {
-  return renewedUntil !== undefined && (end === undefined || renewedUntil > end) ? renewedUntil : end;
+): Expiry | Date {
+  return renewedUntil !== undefined && (expiry === undefined || renewedUntil > expiry)
+    ? renewedUntil
+    : expiry;
 }
 
 /** `order`: an estimate from one of the bot's orders. `person`: entered by a person. */
@@ -43,7 +45,7 @@ export interface LastWhoisAnswer {
 export type UnreliableDateReason =
   | { readonly code: 'not_registered' }
   | { readonly code: 'undated'; readonly problem: RecordProblem }
-  /** The date changed as it does in a transfer that the team doesn't know. */
+  /** The date changed in a way that suggests a transfer, and the team knows of none. */
   | { readonly code: 'distrusted'; readonly distrust: Distrust; readonly newDate: Date }
   /** The record still shows the earlier date long after a renewal. */
   | { readonly code: 'renewal_not_shown'; readonly shown: Date };
@@ -66,7 +68,7 @@ export interface NameDates {
   readonly deletedAt: Date | undefined;
   /** From the last record that showed a phase. */
   readonly deletionPhase: DeletionPhase | undefined;
-  /** Undefined if the date is from the last registry lookup. */
+  /** Why the registry's date isn't used; undefined if it is used. */
   readonly doubt: UnreliableDateReason | undefined;
   readonly lastLookupAt: Date | undefined;
   readonly whois: LastWhoisAnswer | undefined;
@@ -161,9 +163,9 @@ export function updateDatesAfterWhois(
     return { ...updated, doubt: { code: 'undated', problem } };
   }
   const { expiry: oldExpiry, renewed } = dates;
-  const isOldBetter =
+  const isOldExpiryKept =
     oldExpiry?.source === 'rdap' || (oldExpiry?.source === 'person' && oldExpiry.at <= expiry.at);
-  if (isOldBetter) return updated;
+  if (isOldExpiryKept) return updated;
   if (isStale(expiry.at, renewed)) return { ...updated, doubt: explainStaleDate(expiry.at, renewed, now) };
   const after: NameDates = {
     ...updated,
@@ -176,7 +178,7 @@ export function updateDatesAfterWhois(
     : after;
 }
 
-/** Failed WHOIS lookups, after which the registry may still publish a date. */
+/** The problem to report for each kind of failed WHOIS lookup. A later lookup may still find a date. */
 const WHOIS_PROBLEMS = {
   waiting: 'waiting',
   limited: 'waiting',
@@ -197,7 +199,6 @@ function isWhoisProblem(kind: WhoisAnswer['kind']): kind is keyof typeof WHOIS_P
   return kind in WHOIS_PROBLEMS;
 }
 
-/** Whether WHOIS has failed since its last answer. */
 function hasWhoisFailed({ whois, doubt }: NameDates): boolean {
   return (
     whois !== undefined &&
@@ -238,8 +239,8 @@ function explainStaleDate(
   return isOverdue ? { code: 'renewal_not_shown', shown } : undefined;
 }
 
-/** Whether the registry publishes the date, so that no estimate is needed. */
-function isPublished({ expiry }: Pick<NameDates, 'expiry'>): boolean {
+/** Whether the registry publishes the expiry, so that no estimate is needed. */
+function isExpiryPublished({ expiry }: Pick<NameDates, 'expiry'>): boolean {
   return expiry?.source === 'rdap' || expiry?.source === 'whois';
 }
 
@@ -265,8 +266,8 @@ export function updateDatesAfterOrder(
     }
     case 'transfer': {
       // A transfer takes days and may be refused, so the date stays in use until the registry changes it.
-      const updated = { ...markTransferKnown(dates, doneAt), doubt: undefined };
-      if (isPublished(dates)) return updated;
+      const updated = { ...expectTransfer(dates, doneAt), doubt: undefined };
+      if (isExpiryPublished(dates)) return updated;
       return { ...updated, expiry: { at: estimateExpiry(dates, name, years, doneAt), source: 'order' } };
     }
     case 'delete':
@@ -309,8 +310,8 @@ type Deletion = Pick<NameDates, 'deletedAt' | 'deletionPhase'>;
 
 /**
  * If a deletion has no date, the earliest possible time is assumed, so that a restore isn't promised for too
- * long. That is the time of the last record without a deletion, or else the time at which the name entered
- * its phase at the earliest. A record without statuses changes nothing.
+ * long: the time of the last record without a deletion, or else the earliest time at which the name can have
+ * entered its deletion phase. A record without statuses changes nothing.
  */
 function findDeletion(
   { deletedAt, statuses }: Registration,
@@ -322,16 +323,16 @@ function findDeletion(
   const deletionPhase = findDeletionPhase(statuses);
   const assumedAt =
     deletionPhase === undefined
-      ? keepRecentDeletion(before, now)
+      ? findRecentDeletion(before, now)
       : (before.deletedAt ?? getLastRecordTime(before) ?? estimateEarliestDeletion(zone, deletionPhase, now));
   return { deletedAt: deletedAt ?? assumedAt, deletionPhase };
 }
 
 function getLastRecordTime({ doubt, lastLookupAt }: NameDates): Date | undefined {
   if (doubt?.code === 'not_registered') return undefined;
-  const wasRead =
+  const wasRecordRead =
     doubt?.code !== 'undated' || ['no_expiration', 'unreadable_expiration'].includes(doubt.problem.code);
-  return wasRead ? lastLookupAt : undefined;
+  return wasRecordRead ? lastLookupAt : undefined;
 }
 
 function estimateEarliestDeletion({ lifecycle }: ZoneProfile, phase: DeletionPhase, now: Date): Date {
@@ -346,15 +347,15 @@ function explainMissingDate({ expires_at: expiry }: Facts): UnreliableDateReason
   return { code: 'undated', problem: { code: 'unreadable_expiration', detail } };
 }
 
-/** Keeps a deletion that is too recent to appear in the registry's record. */
-function keepRecentDeletion({ deletedAt }: NameDates, now: Date): Date | undefined {
+/** Returns the time of a deletion that is too recent to appear in the registry's record. */
+function findRecentDeletion({ deletedAt }: NameDates, now: Date): Date | undefined {
   return deletedAt !== undefined && now.getTime() - deletedAt.getTime() < DELETION_DELAY_MS
     ? deletedAt
     : undefined;
 }
 
-/** The current registrar is trusted until the requested transfer brings a new one. */
-function markTransferKnown(dates: NameDates, at: Date): NameDates {
+/** The current registrar stays trusted until the requested transfer brings a new one. */
+function expectTransfer(dates: NameDates, at: Date): NameDates {
   return {
     ...dates,
     trusted: { registrar: dates.trusted?.registrar, at: dates.trusted?.at ?? at, transferExpectedAt: at },
@@ -362,19 +363,19 @@ function markTransferKnown(dates: NameDates, at: Date): NameDates {
 }
 
 /**
- * Whether a lookup has already found the renewal. A lookup can be faster than the order's result, and it can
- * reveal that an order whose answer was lost succeeded.
+ * Whether a lookup has already found the renewal. A lookup can be faster than the order's result, and can
+ * show that an order without an answer succeeded.
  */
 function isRenewalShown({ expiry, changed }: NameDates, years: number, sentAt: Date): boolean {
-  if (expiry === undefined || !isPublished({ expiry }) || changed === undefined || changed.at < sentAt)
+  if (expiry === undefined || !isExpiryPublished({ expiry }) || changed === undefined || changed.at < sentAt)
     return false;
   return expiry.at.getTime() >= addYears(changed.from, years).getTime() - ESTIMATE_SLACK_MS;
 }
 
 /**
  * Estimates the expiry after a renewal, until the registry shows its own date. If the previous expiry is
- * unknown, the name is assumed to be in the last days of its auto-renew grace period: an estimate that is too
- * early only warns too soon, but one that is too late could lose the name.
+ * unknown, the name is assumed to be in the last days of its auto-renew grace period: an early estimate only
+ * warns too soon, but a late one could lose the name.
  */
 function estimateExpiry({ expiry }: NameDates, name: string, years: number, doneAt: Date): Date {
   if (expiry !== undefined) return addYears(expiry.at, years);
@@ -396,7 +397,7 @@ function getGracePeriodDays({ lifecycle }: ZoneProfile): number {
   return lifecycle?.autoRenewGraceDays ?? DEFAULT_GRACE_DAYS;
 }
 
-/** Whether the registry publishes no expiry dates, as for .de. Then dates come from orders and people. */
+/** Whether the registry publishes no expiry dates (for example, .de), so that orders and people set them. */
 export function isDateless({ doubt }: NameDates): boolean {
   if (doubt?.code !== 'undated') return false;
   return doubt.problem.code === 'no_public_record' || doubt.problem.code === 'no_expiration';

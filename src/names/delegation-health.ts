@@ -3,7 +3,7 @@ import { FACT_NAMES, type FactName, type FactValue, isSameSet } from './facts.ts
 import type { FactHistory, NameHistory } from './history.ts';
 import type { KnownChange, NameChange, UnexplainedChange } from './unexplained-changes.ts';
 
-/** Whether a delegation works, and whether attackers could take it over. Its servers are looked up daily. */
+/** Whether a delegation works, and whether attackers could take it over. The nameservers are checked daily. */
 
 /** Most dangerous first. */
 export const DELEGATION_FAULTS = [
@@ -16,7 +16,7 @@ export const DELEGATION_FAULTS = [
   'lame',
   'no_address',
   /** A nameserver's domain expires within 30 days. */
-  'ending',
+  'expiring',
   /** A nameserver doesn't respond. */
   'silent',
 ] as const;
@@ -32,7 +32,7 @@ const FAULT_BY_FACT = {
   mismatched_ds: 'mismatched_ds',
   lame_nameservers: 'lame',
   addressless_nameservers: 'no_address',
-  expiring_domains: 'ending',
+  expiring_domains: 'expiring',
   silent_nameservers: 'silent',
 } as const satisfies Readonly<Partial<Record<FactName, DelegationFaultCode>>>;
 type HealthFact = keyof typeof FAULT_BY_FACT;

@@ -1,4 +1,3 @@
-/** How one name depends on another. */
 export const DEPENDENCIES = ['nameservers', 'mail', 'redirects'] as const;
 export type Dependency = (typeof DEPENDENCIES)[number];
 
@@ -9,11 +8,11 @@ export interface DependentName {
   readonly mailServers: readonly string[];
   /** Hosts, URLs or email addresses. */
   readonly redirectTargets: readonly string[];
-  /** Whether it is redirected by a private order, so it is counted but never shown. */
+  /** Whether a private order redirects the name, so that the name is counted but never shown. */
   readonly isPrivate: boolean;
 }
 
-/** By dependency, the names that depend on another name. `names` lists the first ones that aren't private. */
+/** Names that depend on another name, by kind of dependency. `names` has the first ones that aren't private. */
 export type Dependents = {
   readonly [Kind in Dependency]: {
     readonly count: number;

@@ -55,7 +55,7 @@ export const DNS_FACTS = [
   'requested_ds',
   /** Flags, algorithm, key tag and the start of the key's SHA-256. */
   'dnskey',
-  /** When the most urgent signature ends (ISO 8601), and `short` if it is made daily or per answer. */
+  /** When the most urgent signature expires (ISO 8601), and `short` if it is made daily or per answer. */
   'signatures',
   /** The expiry (ISO 8601), `issuer:…`, and `mismatch:…` if the certificate is for other names. */
   'certificate',
@@ -82,7 +82,7 @@ export const NAMESERVER_FACTS: readonly FactName[] = [
   'parent_nameservers',
   'nameservers',
 ];
-/** A DS change appears in each of these. A registry's record only says whether there is a DS. */
+/** A DS change appears in each of these. `secure_dns` only shows whether there is a DS. */
 export const DS_FACTS: readonly FactName[] = ['secure_dns', 'ds'];
 
 /** A request to remove the DS (RFC 8078, section 4). */
@@ -106,9 +106,9 @@ export const UNKNOWN_REASONS = [
   ...DNS_FAILURES,
   /** No response, or the record couldn't be read. */
   'registry_unavailable',
-  /** The record omits or redacts it. */
+  /** The record omits or redacts the fact. */
   'not_published',
-  /** The record contains it in an unknown format. */
+  /** The record contains the fact in an unknown format. */
   'unreadable',
   /** There is no record, but the parent zone delegates the name. */
   'delegated_without_record',
@@ -153,12 +153,12 @@ export function createFact(texts: readonly string[]): Fact {
   return value.length === 0 ? ABSENT : { state: 'seen', value };
 }
 
-/** The second value of a date without a time zone, which is stored as the earliest possible time. */
+/** Marks a date without a time zone, which is stored as the earliest possible time. */
 export const EARLIEST_TIME_MARK = 'earliest reading';
 
 /**
- * Records can contain anything, so unsupported characters are replaced. Long text is truncated and gets a
- * hash of the whole text, so that a change in the rest is noticed.
+ * Records can contain anything, so unsupported characters are replaced. Long text is truncated, and a
+ * hash of the whole text is added, so that a change in the truncated part is noticed.
  */
 function toStorableText(text: string): string {
   const clean = text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '\ufffd');
@@ -196,7 +196,7 @@ export function mergeSameValue(fact: FactName, before: FactValue, now: FactValue
   return [...fields.values()].sort();
 }
 
-/** A registrar can change its name but not its IANA id, so names only count if an id is missing. */
+/** A registrar can change its name but not its IANA id, so names are compared only if an id is missing. */
 function isSameRegistrar(one: FactValue, other: FactValue): boolean {
   const [oneId, otherId] = [parseRegistrarId(one), parseRegistrarId(other)];
   if (oneId !== undefined && otherId !== undefined) return oneId === otherId;

@@ -207,7 +207,6 @@ export function isNone(value: string): boolean {
   return value.toLowerCase() === NONE;
 }
 
-/** Whether the value selects owners who have left. */
 export function selectsLeftOwners(value: string): boolean {
   return value.toLowerCase() === 'left';
 }

@@ -4,7 +4,7 @@ import { type FactValue, isSameSet, NAMESERVER_FACTS } from './facts.ts';
 import { listValues, type NameHistory } from './history.ts';
 import { getRequestedNameServers } from './name-orders.ts';
 
-/** @returns undefined if no lookup has found any */
+/** @returns undefined if no lookup has found nameservers */
 export function getCurrentNameServers(history: NameHistory): FactValue | undefined {
   return NAMESERVER_FACTS.map((fact) => history[fact]?.current?.value).find(isNotEmpty);
 }

@@ -7,9 +7,9 @@ import { findMajority, isNewSighting, type KnownDelegation, toDelegationFacts } 
 import { createTimeLimit } from './time-limit.ts';
 
 /**
- * Checks guarded names every minute by asking one server of the parent zone, in rotation. If its answer
- * differs, all servers are asked and the majority is stored. State between two checks is only in memory and
- * may be lost.
+ * Checks guarded names every minute by asking one server of the parent zone, in rotation. If the answer
+ * differs from the stored one, all servers are asked and the majority's answer is stored. State between two
+ * checks is only in memory and may be lost.
  */
 
 const INTERVAL_MS = MINUTE_MS;
@@ -33,10 +33,9 @@ interface WatchState {
   delegation: KnownDelegation;
   /** Time of the last query, by the bot's clock. */
   queriedAt: number;
-  /** Index of the next server. */
-  serverIndex: number;
+  nextServerIndex: number;
   unansweredSince: number | undefined;
-  /** True at the first check, and after a different answer that couldn't be checked yet. */
+  /** Set for the first check, and after a different answer that couldn't be confirmed yet. */
   mustAskAllServers: boolean;
 }
 
@@ -50,10 +49,10 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
   const { parents, now, log, signal } = context;
   let states = new Map<string, WatchState>();
   let reloadedAt = Number.NEGATIVE_INFINITY;
-  /** By this process's own clock. The lease itself uses the database's. */
+  /** By this process's clock. The lease itself uses the database's clock. */
   let leaseRenewedAt = Number.NEGATIVE_INFINITY;
   const pauses = new Map<string, ServerPause>();
-  /** By server, in this second. */
+  /** By server, for the current second. */
   let queryCounts = new Map<string, number>();
 
   /** Renews the lease and reloads the names, if due. @returns false if another process has the lease */
@@ -96,7 +95,7 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
     const pauseMs = failures < MAX_FAILURES ? 0 : INTERVAL_MS * 2 ** (failures - MAX_FAILURES);
     pauses.set(server, { failures, until: now().getTime() + Math.min(pauseMs, MAX_PAUSE_MS) });
     if (failures === MAX_FAILURES)
-      log.warn({ server, name, failure: answer.failure }, 'a parent zone’s server doesn’t answer');
+      log.warn({ server, name, failure: answer.failure }, 'a server of the parent zone doesn’t answer');
     return toDelegationFacts(answer);
   }
 
@@ -105,7 +104,7 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
     const allServers = await parents.findServers(name, signal);
     // Paused servers have no vote.
     const servers = allServers.filter((server) => !isPaused(server));
-    const [first, ...others] = rotate(servers, state.serverIndex);
+    const [first, ...others] = rotate(servers, state.nextServerIndex);
     // If there is no capacity, the name is checked again in the next second.
     if (first !== undefined && !reserveQueries(state.mustAskAllServers ? servers : [first])) return;
     const at = now();
@@ -121,7 +120,7 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
       answers = [...answers, ...(await queryAll(others))];
     }
     Object.assign(state, {
-      serverIndex: state.serverIndex + 1,
+      nextServerIndex: state.nextServerIndex + 1,
       queriedAt: at.getTime(),
       mustAskAllServers: false,
     });
@@ -132,7 +131,8 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
     if (isDifferent(facts)) return saveObservation(state, { name, at, facts });
     if (facts.parent_nameservers?.state === 'unseen') return recordNoAnswer(state, facts);
     state.unansweredSince = undefined;
-    if (answers.some(isDifferent)) log.warn({ name }, 'a parent zone’s server disagrees with the others');
+    if (answers.some(isDifferent))
+      log.warn({ name }, 'a server of the parent zone disagrees with the others');
   }
 
   async function saveObservation(state: WatchState, observation: Observation): Promise<void> {
@@ -168,19 +168,19 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
   };
 }
 
-function rotate(servers: readonly string[], serverIndex: number): readonly string[] {
-  const start = servers.length === 0 ? 0 : serverIndex % servers.length;
+function rotate(servers: readonly string[], nextServerIndex: number): readonly string[] {
+  const start = servers.length === 0 ? 0 : nextServerIndex % servers.length;
   return [...servers.slice(start), ...servers.slice(0, start)];
 }
 
 /** A hash of the name selects the first server, so that a zone's names are spread across its servers. */
 function createWatchState(name: string): WatchState {
-  const serverIndex = createHash('sha256').update(name).digest().readUInt16BE(0);
+  const nextServerIndex = createHash('sha256').update(name).digest().readUInt16BE(0);
   return {
     name,
     delegation: {},
     queriedAt: Number.NEGATIVE_INFINITY,
-    serverIndex,
+    nextServerIndex,
     unansweredSince: undefined,
     mustAskAllServers: true,
   };

@@ -13,7 +13,7 @@ import {
 } from './facts.ts';
 import type { NameserverCheck } from './nameserver-check.ts';
 
-/** The impact of a task on a name. A failed lookup is an item of its own and never counts as safe. */
+/** The impact of a task on a name. A failed lookup is an impact item and never counts as safe. */
 
 export const IMPACT_TASKS = ['delete', 'lapse', 'nameservers', 'owner-change', 'authcode'] as const;
 export type ImpactTask = (typeof IMPACT_TASKS)[number];
@@ -21,7 +21,7 @@ export type ImpactTask = (typeof IMPACT_TASKS)[number];
 /** Worst first. */
 export const SEVERITIES = [
   'stops',
-  /** Moves together with the name, and stops working if the move fails. */
+  /** Moves with the name, and stops working if the move fails. */
   'at_stake',
   /** Unknown, because a lookup failed. */
   'unseen',
@@ -206,7 +206,7 @@ function listItemFindingKeys(item: ImpactItem): string[] {
         ...item.names.map((name) => `${item.by} ${name}`),
       ];
     case 'unseen':
-      // The four website lookups make one finding, whichever of them fails.
+      // Failures of the four website lookups are one finding.
       return item.facts.map((fact) => `unseen ${WEB_FACTS.includes(fact) ? 'website' : fact}`);
     case 'records_unseen':
     case 'records_differ':

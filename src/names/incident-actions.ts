@@ -57,7 +57,7 @@ export async function confirmIncidentAsOurs(
   );
   if (outcome.ok && !isOpen(outcome.incident)) {
     if (isTransferIncident(outcome.incident)) await confirmTransfer(context, outcome.incident.name);
-    // The next lookup closes the incident's finding.
+    // The lookup removes the finding `incident`.
     await context.records.requestLookup(outcome.incident.name, context.now());
   }
   return outcome;

@@ -36,13 +36,13 @@ export interface Incident {
   readonly openedAt: Date;
   /** In the order in which they were found; never empty. */
   readonly changes: readonly IncidentChange[];
-  /** For a guarded name, the first of the two people who say that the team made the change. */
+  /** For a guarded name, the explanation of the first of two people. */
   readonly proposedExplanation: { readonly by: string; readonly reason: string } | undefined;
   readonly explanation: { readonly by: string; readonly reason: string } | undefined;
   readonly raisedBy: string | undefined;
   /** When a lookup found that the name was back to normal. */
   readonly overAt: Date | undefined;
-  /** The channel of its message; undefined before that is posted. */
+  /** The channel of the incident's message; undefined until the message is posted. */
   readonly channelId: string | undefined;
 }
 
@@ -89,8 +89,8 @@ export function isOpen({ state }: Incident): boolean {
 /**
  * Adds changes to an incident, or opens one. A name can have two open incidents, because changes after 72
  * hours open a new one.
- * @param incidents of the name, latest first
- * @param history after the lookup
+ * @param incidents the name's incidents, latest first
+ * @param lookup its `history` includes the lookup
  * @returns undefined if nothing changes
  */
 export function updateIncidents(
@@ -119,8 +119,17 @@ export function updateIncidents(
       at,
     };
   }
-  const ended = openIncidents.find(({ changes }) => changes.every((change) => isReverted(change, history)));
-  return ended && { before: ended, after: { ...ended, state: 'over', overAt: at }, addedChanges: [], at };
+  const endedIncident = openIncidents.find(({ changes }) =>
+    changes.every((change) => isReverted(change, history)),
+  );
+  return (
+    endedIncident && {
+      before: endedIncident,
+      after: { ...endedIncident, state: 'over', overAt: at },
+      addedChanges: [],
+      at,
+    }
+  );
 }
 
 /** Hashes the state that a person confirms with “It was us”. */
@@ -167,7 +176,7 @@ export function markRaised(incident: Incident, by: string): IncidentOutcome {
   return { ok: true, incident: { ...incident, state: 'raised', raisedBy: by } };
 }
 
-/** @returns undefined if the incident isn't closed */
+/** @returns undefined if the incident is open */
 export function checkIncidentOpen({ state, explanation }: Incident): IncidentRefusal | undefined {
   if (explanation !== undefined) return { code: 'already_explained', by: explanation.by };
   return state === 'over' ? { code: 'over' } : undefined;
@@ -216,7 +225,6 @@ function canJoin({ changes: [first] }: Incident, at: Date): boolean {
   return first !== undefined && at.getTime() - first.afterFirstSeenAt.getTime() <= JOIN_WINDOW_MS;
 }
 
-/** Whether a change undoes one of the incident's changes. */
 function isReversal(change: NameChange, original: IncidentChange): boolean {
   const areBothIn = (facts: readonly FactName[]) =>
     facts.includes(change.fact) && facts.includes(original.fact);

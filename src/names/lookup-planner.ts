@@ -20,11 +20,11 @@ export type LookupKind = 'dns' | 'registry';
 const URGENT_BEFORE_EXPIRY_MS = 60 * DAY_MS;
 const URGENT_AFTER_EXPIRY_MS = 120 * DAY_MS;
 const CONFIRMATION_DELAY_MS = 30 * MINUTE_MS;
-/** For registry lookups. Less {@link MAX_SPREAD}, it still exceeds the minute between two sightings. */
+/** For registry lookups. Even shortened by {@link MAX_SPREAD}, exceeds the minimum time between sightings. */
 const GUARDED_CONFIRMATION_DELAY_MS = 76 * SECOND_MS;
 const URGENT_INTERVAL_MS = 4 * HOUR_MS;
 const ROUTINE_INTERVAL_MS: Readonly<Record<LookupKind, number>> = { dns: DAY_MS, registry: 7 * DAY_MS };
-/** Lookups are due up to this fraction earlier, so that the names of a list aren't all due together. */
+/** Lookups are due up to this fraction earlier, so that imported names aren't all due together. */
 const MAX_SPREAD = 0.2;
 const CHANGING_STATUS = /^pending |^redemption period$/;
 
@@ -45,14 +45,14 @@ export function scheduleNextLookup(kind: LookupKind, name: ScheduledName, now: D
   }
   if (isUrgent(name, now)) return addSpreadInterval(now, URGENT_INTERVAL_MS, random);
   const next = addSpreadInterval(now, ROUTINE_INTERVAL_MS[kind], random);
-  const nearExpiryFrom =
+  const urgentFrom =
     name.expiresAt === undefined
       ? Number.POSITIVE_INFINITY
       : name.expiresAt.getTime() - URGENT_BEFORE_EXPIRY_MS;
-  return nearExpiryFrom > now.getTime() && nearExpiryFrom < next.getTime() ? new Date(nearExpiryFrom) : next;
+  return urgentFrom > now.getTime() && urgentFrom < next.getTime() ? new Date(urgentFrom) : next;
 }
 
-/** Whether a status or an unconfirmed value shows a pending change. */
+/** Finds changes that a status announces, and changes that a second lookup must confirm. */
 export function checkPendingChanges(history: NameHistory) {
   const { current, candidate } = history.statuses ?? {};
   const statuses = [...(current?.value ?? []), ...(candidate?.value ?? [])];
@@ -82,7 +82,7 @@ export interface LookupPlanner {
 
 /** Share of the budget that is reserved for urgent lookups. */
 const URGENT_SHARE = 0.5;
-/** After a pause, the budget of this time is available at once, so that a new list is looked up quickly. */
+/** After idle time, this much of the budget is available at once, so that a new list is looked up quickly. */
 const BURST_MS = 30_000;
 
 /**

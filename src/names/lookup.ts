@@ -38,7 +38,6 @@ import { isRetryableProblem, parseRegistryAnswer, type RegistryLookup } from './
 import { createTimeLimit } from './time-limit.ts';
 import { explainChanges } from './unexplained-changes.ts';
 
-/** Results of one lookup. */
 export interface LookupResults {
   readonly dns: Observation | undefined;
   /** From the parent zone, which is asked more often. */
@@ -46,20 +45,24 @@ export interface LookupResults {
   readonly registry: RegistryLookup | undefined;
   /** WHOIS is asked only if the registry has no date. */
   readonly whois: WhoisAnswer | undefined;
-  /** The time of the registry lookup, which may be postponed. */
+  /** When the registry lookup is due, which may be later than now. */
   readonly registryAt: Date | undefined;
 }
 
 const NO_RESULTS: LookupResults = {
-  ...{ dns: undefined, parent: undefined, registry: undefined, whois: undefined, registryAt: undefined },
+  dns: undefined,
+  parent: undefined,
+  registry: undefined,
+  whois: undefined,
+  registryAt: undefined,
 };
 
 /** Includes the wait for the server's rate limit. */
 const WHOIS_TIMEOUT_MS = 20 * SECOND_MS;
 
 /**
- * Runs the lookups that are due. The names of a registry share its budget; if it is used up, a later time is
- * reserved.
+ * Runs the lookups that are due. The names of a registry share a budget. If the budget is used up, a later time
+ * is reserved.
  * @throws the signal's reason and the store's errors; the name is due again when its claim ends
  */
 export async function lookUpName(context: NamesContext, name: string, signal: AbortSignal): Promise<void> {
@@ -282,7 +285,7 @@ function updateDates(record: NameRecord, { registry, whois }: LookupResults): Na
   return lacksDate(registry.result) ? updateDatesAfterWhois(record, dates, whois, registry.at) : dates;
 }
 
-/** @param incidents of the name; of several versions of an incident, the first one counts */
+/** @param incidents the name's incidents; if an incident occurs twice, the first version counts */
 function toAssessedName(record: NameRecord, incidents: readonly (Incident | undefined)[]): AssessedName {
   const incidentsById = new Map(
     dropMissing(incidents)
@@ -301,8 +304,8 @@ function toAssessedName(record: NameRecord, incidents: readonly (Incident | unde
 }
 
 /**
- * Keeps requests for another lookup that were made during the lookup, because it may have missed the latest
- * changes.
+ * Keeps requests for another lookup that were made during this one, because this one may have missed the
+ * latest changes.
  * @param original the record when the lookup began
  */
 function keepNewRequests(original: NameRecord, latest: NameRecord, update: RecordUpdate): RecordUpdate {

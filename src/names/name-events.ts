@@ -29,7 +29,7 @@ export const nameEvents = [
       askedBy: z.string().optional(),
       /** The new owner. */
       to: z.string().optional(),
-      /** Where its notification is posted. */
+      /** Where the event's notification is posted. */
       origin: messagePlaceSchema.optional(),
     },
   ),
@@ -45,7 +45,7 @@ export const nameEvents = [
     incidents: z.array(incidentKindSchema).readonly(),
     reason: z.string().optional(),
   }),
-  /** `orderId`: the regular order that is used instead, or the mandate's order that isn't sent. */
+  /** `orderId`: the regular order that replaces the mandate's order, or the mandate's order that isn't sent. */
   buildEventSchema('name', ['mandate_held'], {
     mandate: z.string(),
     holdReason: holdReasonSchema,

@@ -21,8 +21,8 @@ export function getRequestedNameServers({ task, input }: RequestedTask): readonl
   return nameServersInputSchema.safeParse(input).data?.nameServers;
 }
 
-/** Includes the decision to let the name lapse. */
-export function findExplanations(
+/** Lists sent orders for a name, and the decision to let it lapse. */
+export function listNameOrders(
   name: string,
   orders: readonly Order[],
   lapse: Lapse | undefined,
@@ -48,7 +48,7 @@ export function findExplanations(
     : [...sentOrders, { id: 'lapse', task: 'lapse', state: 'succeeded', sentAt: confirmed.at }];
 }
 
-/** Lists transfers without an order that the team has confirmed as its own. Omits later transfers. */
+/** Lists transfers without an order that the team has confirmed as its own. They explain no later transfer. */
 export function listConfirmedTransfers(incidents: readonly Incident[]): NameOrder[] {
   return incidents
     .filter(({ state }) => state === 'ours')

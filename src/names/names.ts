@@ -11,7 +11,7 @@ import { confirmIncidentAsOurs, isGuarded, raiseIncident } from './incident-acti
 import { fetchRegistryLookup, lookUpAtRegistry, lookUpName } from './lookup.ts';
 import { lookUpNow } from './lookup-now.ts';
 import { createLookupPlanner } from './lookup-planner.ts';
-import { findExplanations, listConfirmedTransfers } from './name-orders.ts';
+import { listConfirmedTransfers, listNameOrders } from './name-orders.ts';
 import { createDelegationObserver } from './observe-delegation.ts';
 import { checkConfirmation, findProofOrHint, getLiveSendTime } from './order-evidence.ts';
 import { createImpacts } from './order-impact.ts';
@@ -23,7 +23,7 @@ import type { KnownChange } from './unexplained-changes.ts';
 export interface KnownName {
   readonly history: NameHistory;
   readonly knownChanges: readonly KnownChange[];
-  /** True if the name isn't watched, so that it was just looked up and has no history. */
+  /** Whether the name has no stored history, because it isn't watched or wasn't looked up yet. */
   readonly isFirstLookup: boolean;
 }
 
@@ -87,7 +87,7 @@ async function lookUpClaimed(context: NamesContext, name: string): Promise<void>
   try {
     await lookUpName(context, name, context.signal);
   } catch (error) {
-    // The name is due again when its claim ends.
+    // After a shutdown, the name is due again when its claim ends.
     if (!context.signal.aborted) throw error;
   }
 }
@@ -102,7 +102,7 @@ async function loadActivity(
     isGuarded(context, name),
   ]);
   return {
-    orders: [...findExplanations(name, orders, lapse), ...listConfirmedTransfers(incidents)],
+    orders: [...listNameOrders(name, orders, lapse), ...listConfirmedTransfers(incidents)],
     hasOpenOrder: orders.some(({ state }: Order) => isOpen(state)),
     incidents,
     isGuarded: isNameGuarded,
@@ -166,8 +166,8 @@ async function findConfirmation(
   item: OrderItem,
 ): ReturnType<LookUpAtRegistry> {
   const sentAt = item.sentAt ?? item.answeredAt;
-  const canRegistryShowIt = order.task === 'restore' || order.task === 'transfer';
-  if (sentAt === undefined || !canRegistryShowIt) return 'unknown';
+  const canRegistryShowTask = order.task === 'restore' || order.task === 'transfer';
+  if (sentAt === undefined || !canRegistryShowTask) return 'unknown';
   const lookup = await lookUpAtRegistry(
     context,
     item.name,

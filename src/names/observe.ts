@@ -17,10 +17,10 @@ import { toSignaturesFact } from './signatures.ts';
 
 export interface DnsObserver {
   /**
-   * @param isDaily also reads certificates and signatures
+   * @param includesDailyFacts whether to read certificates and signatures too
    * @throws only the signal's reason
    */
-  observe(name: string, signal?: AbortSignal, isDaily?: boolean): Promise<Observation>;
+  observe(name: string, signal?: AbortSignal, includesDailyFacts?: boolean): Promise<Observation>;
   /**
    * Reads the delegation from the parent zone.
    * @throws only the signal's reason
@@ -48,14 +48,14 @@ export function createDnsObserver(
   let serverIndex = 0;
 
   return {
-    async observe(name, signal, isDaily = true) {
+    async observe(name, signal, includesDailyFacts = true) {
       const at = now();
       const [records, parentNameservers] = await Promise.all([
         observeRecords(dns, name, signal),
         observeParent(name, signal),
       ]);
       const facts = { ...records, parent_nameservers: parentNameservers };
-      if (!isDaily) return { name, at, facts };
+      if (!includesDailyFacts) return { name, at, facts };
       const [certificate, wwwCertificate, signatures] = await Promise.all([
         observeCertificate(name, records.a, records.aaaa, signal),
         observeCertificate(`www.${name}`, records.www_a, records.www_aaaa, signal),

@@ -14,9 +14,9 @@ import type { Registration, RegistryLookup } from './registry-record.ts';
 import type { NameOrder } from './unexplained-changes.ts';
 
 /**
- * Evidence about an order whose answer was lost. A record proves that the order succeeded only if it was
- * fetched over https, shows the requested state, an earlier record showed a different state, and no other
- * known event can have caused the change. Everything else is a hint.
+ * Evidence about an order whose answer was lost. A record proves that the order succeeded only if the record
+ * was fetched over https and shows the requested state, an earlier record showed a different state, and
+ * nothing else that is known can have caused the change. Everything else is a hint.
  */
 
 /** A sent item, and the known facts about its name. */
@@ -48,7 +48,7 @@ export function findProofOrHint(lostAnswer: LostAnswer, { result }: RegistryLook
   if (proof !== undefined) return { kind: 'done', seen: { code: proof } };
   const assessment = assessRecord(registration, lostAnswer);
   if (assessment === undefined) return NOTHING;
-  if ('done' in assessment) return { kind: 'done', seen: assessment.done };
+  if ('proof' in assessment) return { kind: 'done', seen: assessment.proof };
   const seen = registration.usedHttps ? assessment.hint : { ...assessment.hint, overHttp: true };
   return { kind: 'hint', source: server, seen };
 }
@@ -103,9 +103,9 @@ function findProof(
       const isInWindow =
         deletedAt >= sentAt.getTime() - MAX_CLOCK_SKEW_MS && deletedAt <= sentAt.getTime() + HOUR_MS;
       // A name past its expiry is deleted automatically.
-      const isEarly = (record.expiresAt?.getTime() ?? Number.NaN) > sentAt.getTime() + HOUR_MS;
+      const isBeforeExpiry = (record.expiresAt?.getTime() ?? Number.NaN) > sentAt.getTime() + HOUR_MS;
       if (old === undefined || isDeleted(old.value) || hasOtherCause(old)) return undefined;
-      return isInWindow && isEarly && isDeleted(record.statuses) ? 'deleted' : undefined;
+      return isInWindow && isBeforeExpiry && isDeleted(record.statuses) ? 'deleted' : undefined;
     }
     case 'restore': {
       const old = findOldValue('statuses');
@@ -160,7 +160,7 @@ function isSameOrUnknownRegistrar(registrar: FactValue | undefined, record: Regi
   return mayBeSameRegistrar(registrar && getRegistrarName(registrar), record.registrar);
 }
 
-type RecordAssessment = { readonly done: EvidenceProof } | { readonly hint: EvidenceHint } | undefined;
+type RecordAssessment = { readonly proof: EvidenceProof } | { readonly hint: EvidenceHint } | undefined;
 
 function assessRecord(record: Registration, lostAnswer: LostAnswer): RecordAssessment {
   switch (lostAnswer.order.task) {
@@ -187,7 +187,7 @@ function assessCreation(record: Registration, { order, sentAt }: LostAnswer): Re
   const isInWindow = msAfterSent >= -MAX_CLOCK_SKEW_MS && msAfterSent <= HOUR_MS;
   const nameServers = compareNameServers(record, order);
   if (record.usedHttps && record.hasExactDates && isInWindow && nameServers.areRequested)
-    return { done: { code: 'registered' } };
+    return { proof: { code: 'registered' } };
   return {
     hint: {
       code: 'registration_seen',
@@ -198,9 +198,9 @@ function assessCreation(record: Registration, { order, sentAt }: LostAnswer): Re
 }
 
 /**
- * The expiry can also change automatically once it has passed, with a transfer, or through someone else's
- * renewal. So it is proof only if the expiry moved by exactly the requested years, before it passed, at the
- * same registrar.
+ * An expiry can also change automatically once it has passed, through a transfer, or through someone else's
+ * renewal. So a later expiry is proof only if it is later by exactly the requested years, was seen before the
+ * old expiry passed, and the registrar is the same.
  */
 function assessRenewal(
   record: Registration,
@@ -218,7 +218,7 @@ function assessRenewal(
   const isPeriodAdded = years !== undefined && isSameDay(record.expiresAt, addYears(oldExpiry, years));
   if (!isPeriodAdded) return { hint };
   // Registries renew names automatically when they expire.
-  if (findFirstSeen(sightings, expiresAt, now) >= oldExpiry)
+  if (findExpiryFirstSeen(sightings, expiresAt, now) >= oldExpiry)
     return { hint: { ...hint, otherCause: 'expiry_passed' } };
   const registrar = getRegistrarName(findSightingBefore(sightings, 'registrar', sentAt) ?? []);
   if (record.registrar !== registrar || (record.transferredAt ?? sentAt) > sentAt)
@@ -227,7 +227,7 @@ function assessRenewal(
     record.usedHttps &&
     record.hasExactDates &&
     (findSightingBefore(sightings, 'transport', sentAt) ?? []).includes('https');
-  return isSecure ? { done: { code: 'renewed', ...dates } } : { hint };
+  return isSecure ? { proof: { code: 'renewed', ...dates } } : { hint };
 }
 
 function findSightingBefore(
@@ -241,8 +241,7 @@ function findSightingBefore(
     .find((value) => value !== undefined && value.length > 0);
 }
 
-/** Returns when the current expiry was first seen. */
-function findFirstSeen(sightings: readonly RegistrySighting[], expiresAt: string, now: Date): Date {
+function findExpiryFirstSeen(sightings: readonly RegistrySighting[], expiresAt: string, now: Date): Date {
   const latest = sightings.find(({ seen }) => (seen.expires_at?.length ?? 0) > 0);
   return latest?.seen.expires_at?.[0] === expiresAt ? latest.at : now;
 }

@@ -68,9 +68,8 @@ export function createImpacts(context: NamesContext) {
     /** For decisions without an order. */
     assessName: (name: string, task: ImpactTask) =>
       assessNow(context, { name, task, newNameServers: undefined }, context.quickDns, QUICK_TIMEOUT_MS),
-    /** Uses earlier lookups only. */
+    /** Uses earlier lookups only, like `assessUse`. */
     assessStored: (name: string, task: ImpactTask) => assessStored(context, name, task),
-    /** Uses earlier lookups only. */
     assessUse: (names: readonly string[]) => assessUse(context, names),
     /** For a draft, whose impact is at most a few minutes old. */
     findImpactAtRequest: async (order: Order) => (await impacts.findImpact(order.id))?.atRequest,

@@ -101,7 +101,7 @@ export interface ReminderChange {
   readonly name: string;
   /** Set if the name isn't watched yet. */
   readonly isNew?: true;
-  /** A date from a person, with the previous date and the person who entered that. */
+  /** A date entered by a person, with the previous date and who entered it. */
   readonly date?: {
     readonly before?: { readonly at: Date; readonly by?: string | undefined } | undefined;
     readonly after: Date;
@@ -120,7 +120,7 @@ export type QuestionAnswer =
 export type ReminderDecision =
   | { readonly kind: 'name_watched' }
   | Exclude<QuestionAnswer, { readonly to: string }>
-  /** `subject`: the key of the new owner's messages of the day. */
+  /** `subject`: the key of the day's messages to the new owner. */
   | (Extract<QuestionAnswer, { readonly to: string }> & { readonly subject: string })
   | ({ readonly kind: 'name_snoozed'; readonly until: Date; readonly reason?: string | undefined } & Notice)
   /** Renewed elsewhere. Until `staleUntil`, the registry's date counts as outdated. */
@@ -134,7 +134,7 @@ export type ReminderDecision =
   | ({ readonly kind: 'lapse_confirmed'; readonly reason: string; readonly askedBy: string } & Notice);
 
 interface Notice {
-  /** Where its notification is posted. */
+  /** Where the notification is posted. */
   readonly origin?: MessagePlace | undefined;
 }
 
@@ -187,7 +187,7 @@ export interface ProposedNameChanges {
   readonly names: readonly ChangedName[];
 }
 
-/** The limit that a change would exceed: of guarded names, or of watched names. */
+/** The limit that a change would exceed: on guarded names, or on watched names. */
 export type NameLimit = 'too_many_guarded' | 'list_full';
 
 /** The latest question to a name's owner. */
@@ -196,7 +196,7 @@ export const storedQuestionSchema = z.object({
   /** The expiry day in UTC. */
   expiry: z.string(),
   at: z.coerce.date(),
-  /** The key of the owner's messages of the day, which contain the question. */
+  /** The key of the day's messages to the owner, which contain the question. */
   subject: z.string(),
   /** The previous owner, after a handover. */
   from: z.string().exactOptional(),

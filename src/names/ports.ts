@@ -38,7 +38,6 @@ export interface NameRecord extends NameDates {
   readonly nextDnsAt: Date;
   readonly nextRegistryAt: Date;
   readonly isRegistryReserved: boolean;
-  /** Whether the name is looked up before others. */
   readonly isUrgent: boolean;
 }
 
@@ -73,7 +72,7 @@ export interface NameRecordStore {
   requestLookup(name: string, now: Date): Promise<void>;
   /** Lists names with delegation findings that began between two times. */
   listNewFaults(from: Date, to: Date): Promise<readonly FaultyName[]>;
-  /** Lists names for which a registry started to respond with 404, although its zone delegates them. */
+  /** Lists names for which a registry started to respond with 404, although the zone delegates them. */
   listNewlyUnrecorded(from: Date, to: Date): Promise<readonly UnrecordedNames[]>;
   /** Lists certificates that expire soon, soonest first. */
   listExpiringCertificates(now: Date): Promise<readonly ExpiringCertificate[]>;
@@ -157,7 +156,7 @@ export interface ImpactStore {
   findImpact(orderId: string): Promise<OrderImpact | undefined>;
   /** The first impact is also stored as the one at the request. A lookup for the card updates the card. */
   saveImpact(orderId: string, impact: Impact, source: 'request' | 'card'): Promise<void>;
-  /** Stores an impact that caused a refusal. Its findings are added to the earlier ones. */
+  /** Stores an impact that caused a refusal, and adds its findings to the warned findings. */
   saveWarning(orderId: string, impact: Impact): Promise<void>;
   recordWarningNotified(orderId: string, at: Date): Promise<void>;
   /** Stores the nameservers before an order changes them. Later calls for the same order change nothing. */
@@ -306,6 +305,5 @@ export interface PresetStore {
   /** @returns `taken` if another preset has the name */
   add(preset: PresetContent, by: string, at: Date): Promise<'saved' | 'taken'>;
   replace(id: string, preset: PresetContent, by: string, at: Date): Promise<'saved' | 'taken' | 'gone'>;
-  /** @returns the removed preset */
   remove(id: string, by: string, at: Date): Promise<Preset | undefined>;
 }

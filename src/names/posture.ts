@@ -8,7 +8,7 @@ import { getSignatureWarningTime } from './signatures.ts';
 
 /**
  * The findings of a name. Each lookup stores a {@link Posture}. Findings about dates, owner and incidents are
- * added when it is read, because they change without a lookup.
+ * added when the posture is read, because they change without a lookup.
  */
 
 export const CERTIFICATE_FACTS = ['certificate', 'www_certificate'] as const satisfies readonly FactName[];
@@ -60,7 +60,7 @@ export type LookupPart = (typeof LOOKUP_PARTS)[number];
 
 export interface Finding {
   readonly code: FindingCode;
-  /** Undefined if the finding doesn't come from a lookup and has no date. */
+  /** Undefined if it isn't known when the finding began. */
   readonly since: Date | undefined;
   /** Hosts or domains. */
   readonly about?: readonly string[];
@@ -124,7 +124,7 @@ const FINDING_BY_FAULT: Readonly<Record<DelegationFaultCode, FindingCode>> = {
   mismatched_ds: 'dnssec_broken',
   lame: 'lame',
   no_address: 'lame',
-  ending: 'nameserver_expiring',
+  expiring: 'nameserver_expiring',
   silent: 'lame',
 };
 
@@ -173,7 +173,7 @@ export interface NameAssessment extends Assessment {
   readonly status: NameStatus;
 }
 
-/** The level of the worst finding, unless it is a note. Others are `fine` only if all parts were seen. */
+/** Names with only notes or no findings are `fine` if all parts were seen, else `unchecked`. */
 const NAME_STATUSES = ['danger', 'warning', 'unchecked', 'fine'] as const;
 export type NameStatus = (typeof NAME_STATUSES)[number];
 
@@ -289,7 +289,6 @@ export function assessPosture(lookup: LookedUpName, former: Posture | undefined)
 
 type LookupFinding = Omit<Finding, 'since'>;
 
-/** Several faults may result in one finding. */
 function listDelegationFindings(history: NameHistory): LookupFinding[] {
   const aboutByCode = new Map<FindingCode, readonly string[]>();
   for (const { code: fault, about } of findFaults(history)) {

@@ -70,7 +70,6 @@ export interface RecordProblem {
   readonly detail?: RdapProblem['detail'];
 }
 
-/** Whether the registry gave no usable response, so a retry may succeed. */
 export function isRetryableProblem({ code }: RecordProblem): boolean {
   return RDAP_PROBLEMS.some((problem) => problem === code);
 }

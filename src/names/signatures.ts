@@ -38,8 +38,8 @@ export function toSignaturesFact(signaturesByRrset: readonly (readonly Signature
 }
 
 /**
- * A short signature counts as renewed, unless it had already ended or the next daily lookup found the same
- * one.
+ * A short-lived signature counts as renewed, unless it had already expired or the next daily lookup found the
+ * same signature.
  * @returns when to warn, in ms; undefined if the signature counts as renewed
  */
 export function getSignatureWarningTime({ value, firstSeen, lastSeen }: KnownValue): number | undefined {

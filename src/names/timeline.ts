@@ -4,7 +4,7 @@ import { type FactChange, listValues, type NameHistory } from './history.ts';
 import type { KnownChange } from './unexplained-changes.ts';
 
 export interface PastChange extends FactChange {
-  /** `none` if no order explains the change, although one should; undefined if it needs no order. */
+  /** The order that explains the change; `none` if unexplained; undefined if no order is needed. */
   readonly cause: { readonly orderId: string } | 'none' | undefined;
 }
 
@@ -20,7 +20,7 @@ export const UNLISTED_FACTS: ReadonlySet<FactName> = new Set([
   'certificate',
   'www_certificate',
 ]);
-const SAME_CHANGE_MS = 14 * DAY_MS;
+const SAME_CHANGE_WINDOW_MS = 14 * DAY_MS;
 
 /** Lists changes, latest first. A change that several facts show is listed once. */
 export function listPastChanges(history: NameHistory, knownChanges: readonly KnownChange[]): PastChange[] {
@@ -28,7 +28,7 @@ export function listPastChanges(history: NameHistory, knownChanges: readonly Kno
     listFactChanges(fact, history, knownChanges),
   );
   return factChanges
-    .filter((change) => !isRepeated(change, factChanges))
+    .filter((change) => !isDuplicate(change, factChanges))
     .sort((a, b) => b.afterFirstSeenAt.getTime() - a.afterFirstSeenAt.getTime());
 }
 
@@ -62,7 +62,7 @@ function findCause(
   const matchingChanges = knownChanges.filter(
     (known) =>
       known.facts.includes(fact) &&
-      Math.abs(known.firstSeen.getTime() - firstSeen.getTime()) <= SAME_CHANGE_MS,
+      Math.abs(known.firstSeen.getTime() - firstSeen.getTime()) <= SAME_CHANGE_WINDOW_MS,
   );
   const exactMatch = matchingChanges.find((known) => known.firstSeen.getTime() === firstSeen.getTime());
   const cause = exactMatch ?? matchingChanges[0];
@@ -71,13 +71,14 @@ function findCause(
 }
 
 /** Whether a related fact that takes precedence shows the same change. */
-function isRepeated(change: PastChange, factChanges: readonly PastChange[]): boolean {
+function isDuplicate(change: PastChange, factChanges: readonly PastChange[]): boolean {
   const relatedFacts = [NAMESERVER_FACTS, DS_FACTS].find((facts) => facts.includes(change.fact)) ?? [];
   const precedingFacts = relatedFacts.slice(0, relatedFacts.indexOf(change.fact));
   return factChanges.some(
     (other) =>
       precedingFacts.includes(other.fact) &&
-      Math.abs(other.afterFirstSeenAt.getTime() - change.afterFirstSeenAt.getTime()) <= SAME_CHANGE_MS &&
+      Math.abs(other.afterFirstSeenAt.getTime() - change.afterFirstSeenAt.getTime()) <=
+        SAME_CHANGE_WINDOW_MS &&
       (relatedFacts === DS_FACTS
         ? (other.after.length === 0) === (change.after.length === 0)
         : isSameValue(change.fact, other.after, change.after)),

@@ -10,7 +10,7 @@ import type { Registration } from './registry-record.ts';
  */
 
 export interface TrustedRecord {
-  /** Undefined if the registrar in the next record is to be trusted. */
+  /** Undefined if the next record's registrar will be trusted. */
   readonly registrar: string | undefined;
   /** When the last trusted record was fetched. */
   readonly at: Date;
@@ -27,6 +27,11 @@ export type Distrust =
 /** A transfer completes or fails within this time. */
 const MAX_TRANSFER_MS = 60 * DAY_MS;
 
+interface RegistrarKnowledge {
+  readonly trusted: TrustedRecord | undefined;
+  readonly history: NameHistory;
+}
+
 type RegistrarSighting = Pick<Registration, 'registrar' | 'transferredAt'>;
 
 /** @returns why the record may show a transfer that the team doesn't know; undefined if it is trusted */
@@ -38,7 +43,7 @@ export function findDistrust(
   if (trusted === undefined) return undefined;
   const { registrar: before } = trusted;
   const { registrar, transferredAt } = record;
-  if (isTransferKnown(trusted, now)) return undefined;
+  if (isTransferExpected(trusted, now)) return undefined;
   if (before !== undefined && registrar === undefined) return { code: 'registrar_missing', before };
   if (before !== undefined && registrar !== undefined && !isSameRegistrarName(before, registrar)) {
     return { code: 'registrar_changed', before, now: registrar };
@@ -57,12 +62,9 @@ export function isAtForeignRegistrar(
 }
 
 /** Whether the last record showed another registrar after a transfer that the team doesn't know. */
-export function hasUnknownTransfer(
-  { trusted, history }: { readonly trusted: TrustedRecord | undefined; readonly history: NameHistory },
-  now: Date,
-): boolean {
+export function hasUnknownTransfer({ trusted, history }: RegistrarKnowledge, now: Date): boolean {
   const registrar = getRegistrarName(history.registrar?.current?.value ?? []);
-  if (trusted === undefined || isTransferKnown(trusted, now)) return false;
+  if (trusted === undefined || isTransferExpected(trusted, now)) return false;
   return !mayBeSameRegistrar(trusted.registrar, registrar);
 }
 
@@ -72,18 +74,19 @@ export function updateTrust(
   now: Date,
 ): TrustedRecord {
   const { registrar = trusted?.registrar } = record;
-  const knownAt = trusted?.transferExpectedAt;
+  const expectedAt = trusted?.transferExpectedAt;
   const isSame = mayBeSameRegistrar(trusted?.registrar, registrar);
   const hasTransferCompleted =
-    !isSame || (knownAt !== undefined && (record.transferredAt?.getTime() ?? 0) >= knownAt.getTime());
-  const hasTransferExpired = knownAt !== undefined && now.getTime() - knownAt.getTime() > MAX_TRANSFER_MS;
+    !isSame || (expectedAt !== undefined && (record.transferredAt?.getTime() ?? 0) >= expectedAt.getTime());
+  const hasTransferExpired =
+    expectedAt !== undefined && now.getTime() - expectedAt.getTime() > MAX_TRANSFER_MS;
   return {
     registrar,
     at: now,
-    transferExpectedAt: hasTransferCompleted || hasTransferExpired ? undefined : knownAt,
+    transferExpectedAt: hasTransferCompleted || hasTransferExpired ? undefined : expectedAt,
   };
 }
 
-function isTransferKnown({ transferExpectedAt }: TrustedRecord, now: Date): boolean {
+function isTransferExpected({ transferExpectedAt }: TrustedRecord, now: Date): boolean {
   return transferExpectedAt !== undefined && now.getTime() - transferExpectedAt.getTime() <= MAX_TRANSFER_MS;
 }

@@ -1,9 +1,17 @@
 import { DAY_MS, MINUTE_MS } from '../lib/duration.ts';
 import { isDeleted, isHold, isLock, isStillLocked, isTransferLock } from '../registry/rdap/status.ts';
-import { type FactName, type FactValue, INCIDENT_FACTS, isSameSet, NO_DS, REGISTRY_FACTS } from './facts.ts';
+import {
+  type FactName,
+  type FactValue,
+  INCIDENT_FACTS,
+  isSameSet,
+  isSameValue,
+  NO_DS,
+  REGISTRY_FACTS,
+} from './facts.ts';
 import { type FactChange, listValues, type NameHistory } from './history.ts';
 
-/** Finds changes that no order explains. A change that several facts show at different times counts once. */
+/** Finds changes that no order explains. A change that appears in several facts counts once. */
 
 export const INCIDENT_KINDS = [
   'registrar',
@@ -24,7 +32,7 @@ export type IncidentKind = (typeof INCIDENT_KINDS)[number];
 /** A change, as shown by one fact. */
 export interface NameChange extends FactChange {
   readonly kind: IncidentKind;
-  /** For a change of registrar, the change of expiry that came with it, as in a transfer. */
+  /** For a new registrar, the expiry change that came with it. A transfer changes both. */
   readonly expiry?: { readonly before: string; readonly after: string };
 }
 
@@ -46,7 +54,7 @@ export type NameTask = (typeof NAME_TASKS)[number];
 export interface NameOrder {
   readonly id: string;
   readonly task: NameTask;
-  /** `refused`: it had no effect. */
+  /** `refused`: the order had no effect. */
   readonly state: 'sent' | 'succeeded' | 'unknown' | 'refused';
   /** For a decision, when it was made. */
   readonly sentAt: Date;
@@ -58,7 +66,7 @@ export interface NameOrder {
 
 const INCIDENT_PREFIX = 'incident:';
 
-/** The order id of a transfer that the team confirmed as its own, for changes that belong to it. */
+/** Builds an order id for the changes of a transfer that has no order but that the team confirmed. */
 export function buildIncidentOrderId(incidentId: string): string {
   return `${INCIDENT_PREFIX}${incidentId}`;
 }
@@ -68,7 +76,7 @@ export function isIncidentOrderId(orderId: string): boolean {
   return orderId.startsWith(INCIDENT_PREFIX);
 }
 
-/** The order id of changes that the zone's CDS or CDNSKEY records explain. */
+/** Used as the order id of changes that the zone's CDS or CDNSKEY records explain. */
 export const REQUESTED_BY_ZONE = 'zone';
 
 /** A change with its explanation and the facts that showed it. */
@@ -94,9 +102,9 @@ export const RULED_OUT_REASONS = [
   'sent_later',
   /** Sent so long ago that it no longer has effects. */
   'too_old',
-  /** It requested something else, such as different nameservers. */
+  /** The order requested something else, such as different nameservers. */
   'content_mismatch',
-  /** It already explains another change of this kind. */
+  /** The order already explains another change of this kind. */
   'used',
 ] as const;
 
@@ -125,7 +133,7 @@ const CHANGE_RETENTION_MS = 150 * DAY_MS;
 const REGISTRY_LOCK_MS = 65 * DAY_MS;
 const REGISTRY_LOCK = 'server transfer prohibited';
 
-/** How long after its request an order can explain a change of each kind. It never explains other kinds. */
+/** How long an order can explain a change of each kind, counted from sending. It never explains other kinds. */
 const EXPLANATION_WINDOWS_MS: Readonly<Record<NameTask, Readonly<Partial<Record<IncidentKind, number>>>>> = {
   create: { registrar: 2 * DAY_MS, nameservers: 2 * DAY_MS, owner: 2 * DAY_MS, ds: 2 * DAY_MS },
   transfer: {
@@ -208,7 +216,6 @@ export function computeTransferCountdown(
   return { completesAt, msLeft: Math.max(0, completesAt.getTime() - now.getTime()) };
 }
 
-/** Lists changes that people must be notified of. */
 function listNotableChanges(changes: readonly FactChange[], history: NameHistory): NameChange[] {
   const isRegistrationChanged = changes.some(({ fact }) => fact === 'registration');
   const sorted = changes
@@ -219,12 +226,16 @@ function listNotableChanges(changes: readonly FactChange[], history: NameHistory
     switch (change.fact) {
       case 'registration':
         return change.after.length === 0 ? toNameChange('unregistered', change) : [];
-      case 'registrar':
-        return isReplacement(change)
-          ? [{ ...toNameChange('registrar', change), ...findExpiryChange(changes) }]
-          : [];
-      case 'owner':
-        return isReplacement(change) ? toNameChange('owner', change) : [];
+      case 'registrar': {
+        const replacement = findReplacement(change, history);
+        return replacement === undefined
+          ? []
+          : [{ ...toNameChange('registrar', replacement), ...findExpiryChange(changes) }];
+      }
+      case 'owner': {
+        const replacement = findReplacement(change, history);
+        return replacement === undefined ? [] : toNameChange('owner', replacement);
+      }
       case 'registry_nameservers':
       case 'parent_nameservers':
       case 'nameservers':
@@ -244,9 +255,19 @@ function toNameChange(kind: IncidentKind, change: FactChange, after = change.aft
   return { ...change, kind, after };
 }
 
-/** A value that only appears or disappears doesn't count, because the whole registration has changed. */
-function isReplacement({ before, after }: FactChange): boolean {
-  return before.length > 0 && after.length > 0;
+/**
+ * A value that disappears doesn't count. A value that appears counts if it differs from the last known one: a record
+ * that omits the registrar for a while must not hide a transfer.
+ */
+function findReplacement(change: FactChange, history: NameHistory): FactChange | undefined {
+  const { fact, before, after } = change;
+  if (after.length === 0) return undefined;
+  if (before.length > 0) return change;
+  const [, ...earlierValues] = listValues(history, fact);
+  const lastKnown = earlierValues.find(({ value }) => value.length > 0);
+  return lastKnown === undefined || isSameValue(fact, lastKnown.value, after)
+    ? undefined
+    : { ...change, before: lastKnown.value };
 }
 
 function findExpiryChange(changes: readonly FactChange[]) {
@@ -312,7 +333,7 @@ function isSameChange(
         : isSameSet(change.after, former.after);
     case 'ds':
       if (former.orderId === REQUESTED_BY_ZONE && !matchesZoneRequest(change, history)) return false;
-      // A registry's record only says whether there is a DS.
+      // `secure_dns` only shows whether there is a DS.
       return (change.after.length === 0) === (former.after.length === 0);
     default:
       return false;

@@ -67,7 +67,7 @@ export async function separateChanges(
   return { allowed: new AllowedChanges(allowed), waiting };
 }
 
-/** Returns the requirements of several changes together. */
+/** Merges the requirements of several changes. */
 export async function mergeAllRequirements(
   changes: readonly ChangedName[],
   by: string,
@@ -131,7 +131,7 @@ export function createRequirementFinder(protection: Protection): RequirementFind
   };
 }
 
-/** Requires at least one approver and, without a valid charter, a signature, as for orders. */
+/** Requires at least one approver and, like orders, a signature if there is no valid charter. */
 function addEnvironmentRequirement(
   requirements: readonly Requirement[],
   protection: Protection,
@@ -176,7 +176,7 @@ function listTagsBefore({ name, before }: ChangedName, { parentTags }: Protectio
 interface Effect {
   /** An order may need less approval than before. */
   readonly isWeaker: boolean;
-  /** A rule that needs approvers, or refuses, applies to the name. */
+  /** A rule that requires approvers or refuses orders applies to the name. */
   readonly isCovered: boolean;
   readonly requirements: readonly Requirement[];
 }
@@ -257,8 +257,8 @@ interface Scenario {
 }
 
 /**
- * It is enough to try each requester that a rule names, and one price at and one above each `over`, because
- * rules don't distinguish other prices.
+ * It is enough to try each requester that a rule names, and two prices for each limit (`over`): the limit and
+ * one above it. Rules don't distinguish other prices.
  */
 function listScenarios(rules: readonly PolicyRule[]): readonly Scenario[] {
   const requesters = [...new Set(['', ...rules.flatMap(({ by }) => by)])];
@@ -300,9 +300,9 @@ function needsLess(before: Requirements, after: Requirements): boolean {
   const isKept = (old: Requirement) =>
     after.list.some((current) => {
       if (current.needed < old.needed || (old.signed && !current.signed)) return false;
-      const isStricter = current.needed > old.needed || (current.signed && !old.signed);
-      // Any rule is stricter than the settings. Compared with a rule, other approvers count as weaker.
-      if (isStricter || old.rule.kind !== 'rule') return true;
+      const needsMore = current.needed > old.needed || (current.signed && !old.signed);
+      // Any requirement may replace one from the settings. A rule's requirement must not gain approvers.
+      if (needsMore || old.rule.kind !== 'rule') return true;
       return current.approvers.every((id) => old.approvers.includes(id));
     });
   return !before.list.every(isKept);

@@ -6,17 +6,17 @@ import type { Order, OrderItem } from './order.ts';
 import type { NextStep } from './order-task.ts';
 import { findTask } from './tasks.ts';
 
-/** If the registry doesn't show the result after this many days, people are notified: the service can still help. */
+/** If the registry doesn't show the result after this many days, people are notified, so that they ask the service. */
 const OVERDUE_DAYS: Readonly<Record<NextStep, number>> = {
   // A transfer completes five days after its request.
   transfer_period: 7,
-  // A tenth of the usual 30-day redemption period.
+  // Early in the redemption period, which usually lasts 30 days.
   manual_processing: 3,
   no_public_record: Number.POSITIVE_INFINITY,
 };
 
 /**
- * Records that an accepted task is done according to the registry, or is overdue. Idempotent, even across replicas.
+ * Records that the registry shows an accepted task as done, or that the task is overdue. Idempotent across replicas.
  */
 export async function recordRegistryConfirmations(deps: SendingContext, order: Order): Promise<void> {
   const { lookUpAtRegistry, log, lookupSignal } = deps;

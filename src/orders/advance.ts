@@ -15,9 +15,10 @@ import { sendOrder } from './send-order.ts';
 import { findTask } from './tasks.ts';
 
 /**
- * Takes an order's next step. The step depends only on rows, so any process can take it, even after a crash.
- * Every step is a compare-and-swap, so it is idempotent, even across replicas.
- * @param lane an order that has left this lane is skipped, so that slow registry lookups don't delay execution
+ * Takes an order's next step. The step depends only on database rows, so any process can take it, even after a crash.
+ * Every step is a compare-and-swap, and therefore idempotent across replicas.
+ * @param lane the lane in which the order was due. An order that has left the lane is skipped, so that slow registry
+ * lookups don't delay execution
  */
 export async function advanceOrder(deps: SendingContext, orderId: string, lane: DueLane): Promise<void> {
   const loaded = await deps.store.loadWithHistory(orderId, 'system');
@@ -50,7 +51,7 @@ export async function advanceOrder(deps: SendingContext, orderId: string, lane: 
   }
 }
 
-/** Releases an order whose worker has died. `claimDue` has already ended that worker's claim. */
+/** Releases an order whose worker has died. `claimDue` has already ended the dead worker's claim. */
 async function releaseAbandonedOrder(deps: SendingContext, orderId: string): Promise<void> {
   const outcome = await changeOrder(deps, orderId, ({ claim }) =>
     claim === undefined ? { event: { type: 'released' } } : { refusal: { code: 'not_due' } },

@@ -11,7 +11,6 @@ type CommitExtra = Pick<OrderCommit, 'revealable' | 'answer' | 'leaseMs' | 'rese
 
 export type ChangeContext = Pick<OrdersContext, 'store' | 'advance' | 'now'>;
 
-/** A decision based on the order as read. */
 export type ChangeDecision = EventDecision | { readonly refusal: Refusal };
 
 export type EventDecision =
@@ -35,10 +34,11 @@ export type ChangeOutcome =
     };
 
 /**
- * Reads an order, decides, commits by compare-and-swap, and advances the order. Starts over after a conflict.
+ * Reads an order, calls `decide`, commits its event by compare-and-swap, and advances the order. Starts over after a
+ * conflict.
  * @param decide called on every attempt
- * @param snapshot the order as the caller has just read or committed it, which saves a read. The order is still read
- * again before it is refused
+ * @param snapshot the order as just read or committed by the caller, which saves a read. A refusal is still based on a
+ * new read
  */
 export async function changeOrder(
   context: ChangeContext,

@@ -9,11 +9,10 @@ import { type ServiceEndpoints, verifyStatement } from './statement.ts';
 import type { StatementPart } from './summary.ts';
 
 /**
- * Checks that an order still matches its original statement. If not, the database was tampered with, or the service's
- * URL has changed. The order then sends nothing, and admins are notified of the differences that the log shows.
+ * Checks that an order still matches its original statement. If it doesn't, someone tampered with the database, or the
+ * service's URL has changed: nothing is sent, and admins are notified of the differences that the log shows.
  */
 
-/** An order's rows or its encrypted input no longer match its statement. */
 export class StatementChangedError extends Error {
   override readonly name = 'StatementChangedError';
   readonly parts: readonly StatementPart[];
@@ -24,7 +23,7 @@ export class StatementChangedError extends Error {
   }
 }
 
-/** Whether an order's rows equal the verified ones. Much faster than rebuilding the statement. */
+/** Whether an order's request fields are the same as in a verified order. Much faster than rebuilding the statement. */
 export function isSameRequest(order: Order, verified: Order): boolean {
   return isDeepStrictEqual(pickRequestFields(order), pickRequestFields(verified));
 }
@@ -46,7 +45,6 @@ export async function loadChangedParts(
   return findChangedParts(order, await store.loadHistory(order.id, 'system'), serviceEndpoints);
 }
 
-/** The event that stops an order if its rows differ from its log; undefined if they match. */
 export async function loadContradiction({ store }: OrdersContext, order: Order) {
   return buildContradictedEvent(order, await store.loadHistory(order.id, 'system'), store.isSignedByBot);
 }
@@ -56,7 +54,7 @@ export async function decideContradiction(context: OrdersContext, order: Order):
   return event === undefined ? { refusal: { code: 'not_due' } } : { event };
 }
 
-/** Finds differences between an order and its request, as far as the log contains the request. Pure. */
+/** Finds differences between an order and its logged request. Pure. */
 export function findChangedParts(
   order: Order,
   history: readonly OrderLogEntry[],

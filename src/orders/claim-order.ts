@@ -31,13 +31,13 @@ import type { Statement } from './statement-shape.ts';
 /** A worker that is unresponsive for longer than this is considered dead. */
 export const LEASE_MS = 20_000;
 
-/** An order that this process has claimed, with everything its requests need. */
+/** An order that this process has claimed, with everything needed for its requests. */
 export interface ClaimedOrder {
   readonly order: Order;
   readonly workerId: string;
   /** People who must still be members of the workspace when an item is sent. */
   readonly people: readonly Party[];
-  /** Checked again when a mandate's order is marked as sent. */
+  /** Undefined for a person's order. */
   readonly mandateUse: MandateUse | undefined;
   readonly prepared: Preparation;
 }
@@ -47,7 +47,7 @@ export interface ReadyRequests {
   readonly kind: 'ready';
   readonly client: ServiceClient;
   readonly statement: Statement;
-  /** Keyed by their hash in the statement. */
+  /** Keyed by the secret's hash in the statement. */
   readonly secrets: ReadonlyMap<string, Secret>;
 }
 
@@ -57,7 +57,7 @@ type Preparation =
   | { readonly kind: 'failed'; readonly error: unknown };
 
 /**
- * Claims an approved order, or postpones or stops it.
+ * Claims an approved order. If it can't be sent now, postpones, pauses, reopens or stops it.
  * @param snapshot the order as just read
  * @returns undefined if nothing is sent now
  */
@@ -103,11 +103,11 @@ async function tryToClaim(
     return NOT_CLAIMED;
   }
   if (decision.kind === 'held') await recordMandateHold(context, order.id, decision.holdReason);
-  // Only a claim has a lease. The store ignores `leaseMs` for other events.
+  // The store saves a lease only with a claim, so the other events ignore `leaseMs`.
   const change = { event: decision.event, extra: { leaseMs: context.leaseMs } };
   const saved = await commitDecision(context, order, change, isFresh);
   if (saved === undefined) return undefined;
-  // A message in the thread warns the approvers of the impact, so their next click is accepted.
+  // The message about the reopening warns the approvers of the impact, so their next click is accepted.
   if (saved.ok && decision.event.type === 'reopened' && decision.event.reasons.includes('impact'))
     await context.recordImpactWarning(order.id);
   return saved.ok && decision.kind === 'claim' && facts !== undefined
@@ -140,15 +140,15 @@ async function postpone(
 }
 
 export function warnUnknownMembership(log: Log, orderId: string, userId: string): void {
-  log.warn({ orderId, userId }, 'Slack doesn’t confirm that the order’s people are members: not sent yet');
+  log.warn({ orderId, userId }, 'order not sent yet: Slack can’t confirm that this person is still a member');
 }
 
-/** When a pause that starts now ends, unless someone resumes the order first. */
+/** When a pause that starts now ends if no one resumes the order. */
 export async function computePauseEnd({ loadSettings, now }: SendingContext): Promise<Date> {
   return new Date(now().getTime() + (await loadSettings()).approvalTtlMs);
 }
 
-/** Loads everything outside the order's row that the decision and the requests need. */
+/** Loads everything besides the order's row that the decision and the requests need. */
 async function loadSendingFacts(
   context: SendingContext,
   order: Order,
@@ -174,9 +174,7 @@ async function loadSendingFacts(
   };
 }
 
-/**
- * Loads the client and decrypts the secrets. Returns errors instead of throwing them, because they end the items.
- */
+/** Loads the client and decrypts the secrets. Returns errors instead of throwing them, because they end the items. */
 async function prepareRequests(
   context: SendingContext,
   order: Order,

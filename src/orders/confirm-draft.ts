@@ -9,7 +9,7 @@ import type { Refusal } from './refusal.ts';
 
 const DRAFT_GONE: Refusal = { code: 'draft_deleted' };
 
-/** Deletes a draft, which only its requester has seen. @returns undefined if it was deleted */
+/** Deletes a draft for its requester. @returns undefined if deleted */
 export async function discardDraft(
   { store }: OrdersContext,
   orderId: string,

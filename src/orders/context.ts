@@ -25,12 +25,12 @@ import type {
 } from './ports.ts';
 import type { ServiceEndpoints } from './statement.ts';
 
-/** Dependencies of requests, approvals and mandates. Built once and passed as one object. */
+/** The dependencies of requests, approvals and mandates. */
 export interface OrdersContext {
   readonly store: OrderStore;
   /**
-   * Advances an order that this process has just committed (`orders/advance.ts`). If the process ends before that, the
-   * loop in `app/reconcile.ts` advances the order.
+   * Advances an order that this process has just committed (`orders/advance.ts`). If the process ends first, the loop
+   * in `app/reconcile.ts` advances the order.
    */
   readonly advance: (order: Order) => void;
   readonly vault: Vault;
@@ -41,10 +41,10 @@ export interface OrdersContext {
   readonly ruleFacts: RuleFacts;
   readonly standIns: StandInSource;
   readonly priceOrder: PriceOrder;
-  /** The price of renewing names for a year, at the prices of a day (UTC, YYYY-MM-DD). */
+  /** The cost of renewing names for a year, at the prices of a day (UTC, YYYY-MM-DD). */
   readonly priceRenewals: (names: readonly string[], day: string) => Promise<OrderCost>;
   readonly compareBudgets: CompareBudgets;
-  /** The budgets on a day (UTC, YYYY-MM-DD). */
+  /** Compares with the budgets of another day (UTC, YYYY-MM-DD). */
   readonly compareBudgetsOn: (day: string) => CompareBudgets;
   /** Also false while Slack can't look up the person. */
   readonly isAdmin: (userId: string) => Promise<boolean>;
@@ -71,15 +71,14 @@ export interface OrdersContext {
   readonly log: Log;
 }
 
-/** Adds the dependencies of a worker that sends orders and follows up on them. */
+/** Adds the dependencies of a worker, which sends orders and follows up on them. */
 export interface SendingContext extends OrdersContext {
-  /** Called when the service has accepted an account's credential. */
   readonly recordAcceptedCredential: (accountId: string) => Promise<void>;
-  /** Unique per process and start. */
+  /** Unique per start of a process. */
   readonly workerId: string;
   /** How long this worker may be silent before it is considered dead, in milliseconds. */
   readonly leaseMs: number;
-  /** How long a request may wait between its mark as sent and its first byte, in milliseconds. */
+  /** The longest delay between marking an item as sent and sending its request, in milliseconds. */
   readonly maxSendDelayMs: number;
   /**
    * Milliseconds since 1970, to measure {@link maxSendDelayMs}. A monotonic clock would stop while a virtual machine is

@@ -13,12 +13,10 @@ import { type RequestContext, startsAsDraft } from './request-context.ts';
 import { buildStatement, hashStatement, type UnhashedOrder } from './statement.ts';
 import type { Statement } from './statement-shape.ts';
 
-/* Decides about requests. Pure: time, ids, salts, the policy and budgets are parameters. */
+/* Decides what becomes of a request. Pure: time, ids, salts, the policy and budgets are parameters. */
 
-/** Unconfirmed drafts are deleted after this time. */
 const DRAFT_TTL_MS = 15 * MINUTE_MS;
 
-/** A new order, with the first entry of its log. */
 export interface BuiltOrder {
   readonly order: Order;
   readonly entry: OrderLogEntry;
@@ -39,7 +37,7 @@ export function decideRequest(context: RequestContext): RequestDecision {
   const initial = decideInitialState(context);
   const built = buildOrder(context, initial);
   if ('issue' in built) return { kind: 'unsupported', issue: built.issue };
-  // Budgets are reserved now only if the order needs neither confirmation nor approval.
+  // An order that needs confirmation or approval reserves its amounts later.
   const reservation = initial.state === 'APPROVED' ? context.budgets.reservation : undefined;
   return { kind: 'create', ...built, reservation };
 }
@@ -166,7 +164,7 @@ function buildUnhashedOrder(
     channelId: request.channelId,
     threadTs: request.threadTs,
     approvals: [],
-    // Budgets are checked here only for an order that needs no approval. If it exceeds one, only an admin must approve.
+    // Only an order that needs no approval can exceed a budget here. It needs only an admin's consent.
     approvalsRequired: budgets.exceeded.length > 0 ? 0 : decision.approvalsRequired,
     policyVersion: decision.policyVersion,
     requirements: decision.requirements,

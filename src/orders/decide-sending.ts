@@ -7,7 +7,7 @@ import type { MemberCheck } from './parties.ts';
 import type { StatementPart } from './summary.ts';
 import { findRuleChange } from './tasks.ts';
 
-/* Decides whether an order is sent now, waits, or ends. Pure. */
+/* Decides whether an approved order is sent now, waits, or ends. Pure. */
 
 type ClaimedEvent = Extract<OrderEvent, { readonly type: 'claimed' }>;
 type PausedEvent = Extract<OrderEvent, { readonly type: 'paused' }>;
@@ -18,14 +18,14 @@ type StoppedEvent = Extract<OrderEvent, { readonly type: 'stopped' }>;
 export interface ClaimContext {
   readonly order: Order;
   readonly now: Date;
-  /** When a pause that begins now would end. */
+  /** When a pause that starts now would end. */
   readonly pauseEndsAt: Date;
   readonly changedParts: readonly StatementPart[] | undefined;
 }
 
 /** Facts loaded for an order whose row allows sending. */
 export interface SendingPrerequisites {
-  /** Unique per claim: a process may lose an order and claim it again. */
+  /** Unique per claim, because a process may lose an order and claim it again. */
   readonly workerId: string;
   /** Whether the mandate allows sending; undefined for a person's order. */
   readonly clearance:
@@ -34,9 +34,9 @@ export interface SendingPrerequisites {
     | { readonly kind: 'held'; readonly code: HoldReason }
     | undefined;
   readonly members: MemberCheck;
-  /** For a scheduled order: changes since its approval. */
+  /** Whether anything has changed since a scheduled order's approval. */
   readonly recheck: RecheckDecision;
-  /** This replica doesn't have the key for the encrypted credential or input. */
+  /** Whether this replica lacks the key for the encrypted credential or input. */
   readonly isKeyUnknown: boolean;
 }
 
@@ -56,13 +56,13 @@ export function isDue({ state, notBefore }: OrderItem, now: Date): boolean {
   return state === 'WAITING' && (notBefore === undefined || hasPassed(notBefore, now));
 }
 
-/** Decides from an order's row alone. @returns undefined if the row allows sending */
+/** Decides from the order's row alone. @returns undefined if the row allows sending */
 export function decideClaim(facts: ClaimContext): SendingDecision | undefined {
   const { order, now, changedParts } = facts;
   const nextItems = findNextItems(order);
   if (order.state !== 'APPROVED') return { kind: 'not_due' };
   const { sendAfter, mandate } = order;
-  // A mandate's order always has a send time.
+  // A mandate's order must have a send time.
   if (sendAfter === undefined ? mandate !== undefined : sendAfter > now) return { kind: 'not_due' };
   if (nextItems.length > 0 && !nextItems.some((item) => isDue(item, now))) return { kind: 'not_due' };
   const waveDecision = decideWave(order, facts.pauseEndsAt);
@@ -73,7 +73,7 @@ export function decideClaim(facts: ClaimContext): SendingDecision | undefined {
 }
 
 /**
- * Decides whether the next wave may be sent, or the whole order if it has no waves.
+ * Decides whether the next wave of a bulk order, or any other order as a whole, may be sent.
  * @param workerId the worker that has claimed the order, if any
  * @returns undefined if it may be sent
  */
@@ -85,8 +85,8 @@ export function decideWave(
   if (order.bulk?.pause !== undefined) return { kind: 'not_due' };
   const reason = findWaitingItems(order).length === 0 ? undefined : findPauseReason(order);
   if (reason !== undefined) {
-    const claimFields = workerId === undefined ? {} : { workerId };
-    return { kind: 'end', event: { type: 'paused', reason, expiresAt: pauseEndsAt, ...claimFields } };
+    const workerField = workerId === undefined ? {} : { workerId };
+    return { kind: 'end', event: { type: 'paused', reason, expiresAt: pauseEndsAt, ...workerField } };
   }
   const ruleChange = findRuleChange(order, findNextItems(order));
   return ruleChange && { kind: 'end', event: buildStop(ruleChange) };

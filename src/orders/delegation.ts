@@ -9,8 +9,8 @@ import type { DelegationLookup, OrderStore } from './ports.ts';
 const PROPAGATION_MS = HOUR_MS;
 
 /**
- * Checks for 48 hours whether an order's new nameservers answer, and records each change. Then updates the card, which
- * removes the undo button. Idempotent, even across replicas.
+ * Checks for 48 hours whether an order's new nameservers answer, and records each change. Afterwards, updates the card
+ * to remove the undo button. Idempotent across replicas.
  */
 export async function recordDelegations(deps: SendingContext, order: Order): Promise<void> {
   const { lookUpDelegation, log, lookupSignal, now } = deps;
@@ -22,19 +22,19 @@ export async function recordDelegations(deps: SendingContext, order: Order): Pro
       await deps.store.requestNotification(order.id, now());
       continue;
     }
-    if (await wasReplaced(deps.store, order, item)) continue;
+    if (await wasSuperseded(deps.store, order, item)) continue;
     const lookup = await lookUpDelegation(order, item).catch((err: unknown): DelegationLookup => {
       log.warn({ err, orderId: order.id, ctid: item.ctid }, 'checking the new nameservers failed');
       return { kind: 'unknown' };
     });
     const report = decideReport(lookup, checksEndAt, now());
     if (report === undefined) continue;
-    // The state machine refuses a repeated report, so nothing is written.
+    // The state machine refuses a report that repeats the last one.
     await changeOrder(deps, order.id, () => ({ event: { type: 'delegation_seen', n: item.n, ...report } }));
   }
 }
 
-/** @param checksEndAt when the checks end @returns undefined if nothing is known, or it is too early to report */
+/** @returns undefined if nothing is known, or it is too early to report that nameservers don't answer */
 export function decideReport(lookup: DelegationLookup, checksEndAt: Date, now: Date) {
   const ageMs = now.getTime() - (checksEndAt.getTime() - UNDO_HOURS * HOUR_MS);
   const isEarly = lookup.kind === 'not_answering' && ageMs < PROPAGATION_MS;
@@ -43,8 +43,8 @@ export function decideReport(lookup: DelegationLookup, checksEndAt: Date, now: D
   return { delegation: lookup.kind, hosts, hours: Math.floor(ageMs / HOUR_MS) };
 }
 
-/** Whether a later order, such as an undo, has set other nameservers, so that this order's no longer matter. */
-async function wasReplaced(store: OrderStore, order: Order, { name }: OrderItem): Promise<boolean> {
+/** Whether a later order, such as an undo, has set the name's nameservers again. */
+async function wasSuperseded(store: OrderStore, order: Order, { name }: OrderItem): Promise<boolean> {
   const [latest] = await store.list({
     viewer: 'system',
     tasks: ['nameservers'],

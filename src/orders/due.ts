@@ -13,8 +13,8 @@ import type { DueLane } from './ports.ts';
 import { findTask } from './tasks.ts';
 
 /**
- * When an order is due next, and when people are notified. Pure. The store writes both times with every change of an
- * order.
+ * Computes when an order is due next, and when people are notified. Pure. The store saves both times with every change
+ * of an order.
  */
 
 /** The states of the orders in each lane. */
@@ -28,11 +28,11 @@ export const DUE_LANES: Readonly<Record<DueLane, readonly OrderState[]>> = {
 const FREQUENT_LOOKUPS_MS = HOUR_MS;
 const FREQUENT_INTERVAL_MS = 5 * MINUTE_MS;
 const LATER_INTERVAL_MS = HOUR_MS;
-/** After this, public records are no longer checked for an unknown outcome, and a person settles it. */
+/** After this, public records are no longer checked for an unknown outcome, and a person must settle the order. */
 const MAX_EVIDENCE_AGE_MS = 3 * DAY_MS;
-/** After this, the completion of an accepted task is no longer checked. */
+/** After this, the registry is no longer checked for the completion of an accepted task. */
 const MAX_CONFIRMATION_AGE_MS = 30 * DAY_MS;
-/** The delay before Slack shows an order as running. Most outcomes are known sooner. */
+/** The delay before Slack shows an order as running. Most orders end sooner. */
 const RUNNING_NOTICE_DELAY_MS = 1_000;
 /** A bulk order changes constantly, so its card is updated less often. */
 const BULK_NOTICE_DELAY_MS = 3_000;
@@ -40,8 +40,8 @@ const BULK_NOTICE_DELAY_MS = 3_000;
 const APPROVED_NOTICE_DELAY_MS = 3_000;
 
 /**
- * When an order next needs the bot: to send, retry or expire it, remind approvers, take it over from a dead worker,
- * update the watch list, or look it up. Undefined if never.
+ * The next time when the bot must send, retry, expire or look up an order, remind approvers, take over from a dead
+ * worker, or update the watch list; undefined if never.
  * @param at the time of the change or lookup that causes this state
  */
 export function computeDueTime(order: Order, at: Date): Date | undefined {
@@ -57,7 +57,7 @@ export function computeDueTime(order: Order, at: Date): Date | undefined {
         findEarliest(findNextItems(order).map(({ notBefore }) => notBefore ?? order.sendAfter ?? at)) ?? at
       );
     case 'EXECUTING':
-      // The lease, which uses the database's clock, keeps other workers away while this order's worker is alive.
+      // While the order's worker is alive, its lease keeps other workers away.
       return at;
     default:
       if (order.task === 'mandate') return findEarliest([order.remindAt, order.expiresAt]);
@@ -93,21 +93,21 @@ export function computeNotificationTime(order: Order, at: Date): Date | undefine
   return startsSoon ? new Date(at.getTime() + APPROVED_NOTICE_DELAY_MS) : at;
 }
 
-/** Successful items that the watch list doesn't reflect yet. */
+/** Successful items whose watch list update is missing. */
 export function findItemsForWatchList({ task, items }: Order): readonly OrderItem[] {
   return WATCH_LIST_TASKS.includes(task)
     ? items.filter(({ state, isWatchListUpdated }) => state === 'SUCCEEDED' && !isWatchListUpdated)
     : [];
 }
 
-/** Items whose unknown outcome may be visible in public records. */
+/** Items with an unknown outcome that public records may show. */
 export function findUnknownItems({ task, state, items }: Order): readonly OrderItem[] {
   return state === 'UNKNOWN' && PUBLIC_RECORD_TASKS.has(task)
     ? items.filter((item) => item.state === 'UNKNOWN' && item.sentAt !== undefined)
     : [];
 }
 
-/** Items accepted by the service that the registry doesn't show as done yet. */
+/** Items that the service has accepted but the registry doesn't show as done yet. */
 export function findUnconfirmedItems({ task, state, items }: Order): readonly OrderItem[] {
   return state === 'SUCCEEDED' && findTask(task).nextStep !== undefined
     ? items.filter(
@@ -119,7 +119,7 @@ export function findUnconfirmedItems({ task, state, items }: Order): readonly Or
     : [];
 }
 
-/** Items whose new nameservers are still checked for answers. */
+/** Items whose new nameservers are still checked. */
 export function findDelegationItems(order: Order): readonly OrderItem[] {
   return order.state === 'SUCCEEDED'
     ? order.items.filter((item) => findUndoDeadline(order, item) !== undefined)

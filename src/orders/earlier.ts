@@ -3,7 +3,7 @@ import { findWaitingItems, type ItemState, type Order, type OrderEvent, type Ord
 import type { OrderStore } from './ports.ts';
 import type { EarlierFinding } from './refusal.ts';
 
-/** A retry checks the orders that it retries, because a late answer can show that one of them was carried out. */
+/** A retry checks the orders that it repeats, because a late answer can show that one of them was carried out. */
 
 export interface EarlierItem {
   readonly orderId: string;
@@ -13,7 +13,7 @@ export interface EarlierItem {
   readonly lateOutcome: 'SUCCEEDED' | 'FAILED' | 'UNKNOWN' | undefined;
 }
 
-/** Names for which an earlier item was, or may still be, carried out. Pure. */
+/** Finds names for which an earlier item was, or may still be, carried out. Pure. */
 export function findEarlierOutcomes(
   items: readonly EarlierItem[],
   names: readonly string[],
@@ -24,17 +24,17 @@ export function findEarlierOutcomes(
     state === 'SENT' || state === 'UNKNOWN' || lateOutcome === 'UNKNOWN';
   const itemsByName = groupBy(items, ({ name }) => name);
   return names.flatMap((name): EarlierFinding[] => {
-    const sameName = itemsByName.get(name) ?? [];
-    const doneItem = sameName.find(isDone);
+    const earlierItems = itemsByName.get(name) ?? [];
+    const doneItem = earlierItems.find(isDone);
     if (doneItem !== undefined) return [{ orderId: doneItem.orderId, name, outcome: 'done' }];
-    const openItem = sameName.find(mayStillBeDone);
+    const openItem = earlierItems.find(mayStillBeDone);
     return openItem === undefined ? [] : [{ orderId: openItem.orderId, name, outcome: 'open' }];
   });
 }
 
 /**
  * Finds items of a retry that an earlier order has carried out, or may still carry out.
- * @param checkedItems default: the items that aren't sent yet
+ * @param checkedItems default: the waiting items
  */
 export async function loadEarlierFindings(
   load: OrderStore['load'],
@@ -55,7 +55,7 @@ export async function loadEarlierFindings(
   );
 }
 
-/** Stops the names of the first finding's order. Names found in other orders get their own events. */
+/** Stops the names that share the first finding's order and outcome. Other names need their own events. */
 export function buildEarlierOrderStop(
   order: Order,
   findings: readonly EarlierFinding[],

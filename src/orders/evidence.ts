@@ -6,8 +6,8 @@ import type { Evidence } from './ports.ts';
 import type { EvidenceHint, EvidenceProof } from './record-finding.ts';
 
 /**
- * Settles unknown outcomes as done if public records prove it, and otherwise saves a hint. No outcome is settled as
- * failed, because a missing record proves nothing. Idempotent, even across replicas.
+ * Settles unknown outcomes as done if public records prove success, and otherwise saves a hint. Never settles an
+ * outcome as failed, because a missing record proves nothing. Idempotent across replicas.
  */
 export async function resolveByEvidence(deps: SendingContext, order: Order): Promise<void> {
   const { findEvidence, log, lookupSignal } = deps;
@@ -17,7 +17,7 @@ export async function resolveByEvidence(deps: SendingContext, order: Order): Pro
       (err: unknown): Evidence => {
         log.warn(
           { err, orderId: order.id, ctid: item.ctid },
-          'looking up evidence of a request’s outcome failed',
+          'looking up evidence for a request’s outcome failed',
         );
         return { kind: 'nothing' };
       },

@@ -4,9 +4,11 @@ import { checkRegistrable } from '../zones/rules.ts';
 import type { ZoneIssue } from '../zones/zone-issue.ts';
 import type { limitIssueCodeSchema, PlainIssueCode } from './input-issue.ts';
 
-/** Schemas for the fields of order inputs, as entered and as stored. An issue's message is one of our codes. */
+/**
+ * Schemas for the fields of order inputs, as entered and as stored. The message of an issue is one of our issue codes.
+ */
 
-/** A zone's issue has more data than its code, so Zod gets the issue in `params`. */
+/** A zone issue has more data than a code, so Zod gets the whole issue in `params`. */
 const toCustomIssue = (issue: ZoneIssue) => ({ code: 'custom', params: { issue } }) as const;
 
 export const domainNameSchema = z
@@ -65,12 +67,12 @@ export const requiredText = (message: PlainIssueCode, max = 255) =>
     .refine((text) => !INVISIBLE_CHARACTERS.test(text), INVISIBLE_CHARACTER);
 
 const NO_SSL_CONTACT: PlainIssueCode = 'no_ssl_contact_id';
-/** The service API documents no type for the id of an SSL contact, so any text is accepted. */
+/** Any text, because the service API documents no type for an SSL contact's id. */
 export const sslContactIdSchema = z
   .union([z.string(), z.number().transform(String)], NO_SSL_CONTACT)
   .pipe(requiredText(NO_SSL_CONTACT));
 
-/** An empty text becomes undefined, because empty fields aren't sent. */
+/** Empty text becomes undefined, because empty fields aren't sent. */
 export const optionalText = (max = 255) =>
   z
     .string()

@@ -44,7 +44,9 @@ export const plainIssueCodeSchema = z.enum(PLAIN_CODES);
 export const limitIssueCodeSchema = z.enum(['text_too_long', 'too_many_lines', 'too_many_names']);
 const interfaceConstraintSchema = z.enum(INTERFACE_CONSTRAINTS);
 
-/** The field's name in forms: `names` for any of its lines, `parent_user` for a field of an object. */
+/**
+ * The name of the form field: `names` for any of its lines, `parent_user` for the field `user` of the object `parent`.
+ */
 const field = z.string();
 
 export const inputIssueSchema = z.discriminatedUnion('code', [

@@ -17,11 +17,11 @@ export const INTERFACE_CONSTRAINTS = [
   'title',
 ] as const;
 
-/** A part of an input that only one interface documents. */
+/** A field or value that only one interface documents, so that it decides the interface. */
 export interface InterfaceConstraint {
   readonly field: string;
   readonly kind: (typeof INTERFACE_CONSTRAINTS)[number];
 }
 
-/** Why an input needs a certain interface. If both lists are empty, either interface will do. */
+/** The constraints that require each interface. If both lists are empty, either interface will do. */
 export type InterfaceConstraints = Readonly<Record<Interface, readonly InterfaceConstraint[]>>;

@@ -9,18 +9,18 @@ import { StatementChangedError } from './check-statement.ts';
 import type { ItemResult, OrderAccount, ResultObject } from './order.ts';
 import type { PlainSummary } from './summary.ts';
 
-/** The service refused a request because its session had ended, and the order no longer allows a retry. */
+/** The service refused a request because its session had ended, and the order no longer allows sending it again. */
 export class RetryRefusedError extends Error {
   override readonly name = 'RetryRefusedError';
   readonly refusal: ServiceError;
 
   constructor(refusal: ServiceError) {
-    super('the session had ended, and the order must no longer be sent', { cause: refusal });
+    super('the session ended, and the order no longer allows sending the request again', { cause: refusal });
     this.refusal = refusal;
   }
 }
 
-/** The most data of an answer that is stored with an order, in characters of JSON. */
+/** The longest answer data that is stored with an order, in characters of JSON. */
 const MAX_DATA_LENGTH = 4_000;
 
 function toStoredFields(envelope: Envelope): Omit<ItemResult, 'summary'> {

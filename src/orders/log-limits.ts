@@ -6,11 +6,10 @@ import type { LogDifference } from './summary.ts';
 
 /**
  * Determines from an order's log which requests may still be sent. The order's rows aren't trusted, because a person
- * with write access can reset them. That person can't change the log but can add events, so an event that allows a
- * retry must have the bot's signature.
+ * with write access to the database can reset them. The log is append-only, but such a person can still append events,
+ * so an event that allows a retry must have the bot's signature.
  */
 
-/** Whether an order's event has the bot's signature. */
 export type IsSignedByBot = (orderId: string) => (entry: AnyOrderLogEntry) => boolean;
 
 /** Whether an event shows that a request wasn't carried out or may be sent again. */
@@ -18,13 +17,13 @@ function allowsRetry({ kind, outcome }: AnyOrderLogEntry): boolean {
   return kind === 'retry_scheduled' || outcome === 'FAILED';
 }
 
-/** Includes the version, so that a copy of the event doesn't allow another retry. */
-function formatSignedText(orderId: string, entry: AnyOrderLogEntry): string {
+/** Contains the event's version, so that a copy of the event doesn't allow another retry. */
+function formatTextToSign(orderId: string, entry: AnyOrderLogEntry): string {
   const { kind, n, ctids, outcome, workerId, version } = entry;
   return `event ${hashJson({ order: orderId, kind, n, ctids, outcome, workerId, version })}`;
 }
 
-/** Signs events that allow a retry. @param botSigner undefined while the ledger's key can't be decrypted */
+/** @param botSigner undefined until the ledger key can be decrypted; events then stay unsigned */
 export function signRetryEvents(
   botSigner: BotSigner | undefined,
   orderId: string,
@@ -33,7 +32,7 @@ export function signRetryEvents(
   if (botSigner === undefined) return log;
   const sign = (entry: OrderLogEntry) => ({
     ...entry,
-    botSignature: botSigner.sign(formatSignedText(orderId, entry)),
+    botSignature: botSigner.sign(formatTextToSign(orderId, entry)),
   });
   return log.map((entry) => (allowsRetry(entry) ? sign(entry) : entry));
 }
@@ -41,10 +40,10 @@ export function signRetryEvents(
 export function createBotSignatureCheck(signer: BotSigner | undefined): IsSignedByBot {
   return (orderId) => (entry) =>
     entry.botSignature !== undefined &&
-    signer?.verify(formatSignedText(orderId, entry), entry.botSignature) === true;
+    signer?.verify(formatTextToSign(orderId, entry), entry.botSignature) === true;
 }
 
-/** Kinds of events that limit which requests may still be sent. They have an index (`events_of_items`). */
+/** Kinds of events that limit which requests may still be sent. Keep the index `events_of_items` in step. */
 export const LIMITING_KINDS: readonly OrderLogEntry['kind'][] = [
   'reopened',
   'sending',
@@ -62,8 +61,8 @@ export const LIMITING_KINDS: readonly OrderLogEntry['kind'][] = [
   'finished',
 ];
 
-/** Events that end every item that they refer to. */
-const ENDING_KINDS: ReadonlySet<OrderLogEntry['kind']> = new Set([
+/** Kinds of events that end every item that they refer to. */
+const ITEM_ENDING_KINDS: ReadonlySet<OrderLogEntry['kind']> = new Set([
   'answered',
   'answered_late',
   'stopped',
@@ -73,13 +72,13 @@ const ENDING_KINDS: ReadonlySet<OrderLogEntry['kind']> = new Set([
 ]);
 
 interface LoggedItem {
-  /** `stopping`: its request is being sent and won't be sent again. */
+  /** `stopping`: the item's request may still be running, and won't be sent again. */
   readonly state: 'unsent' | 'sent' | 'stopping' | 'ended';
-  /** Undefined if the service didn't carry it out, UNKNOWN if it may have. */
+  /** Undefined: the item wasn't carried out. `UNKNOWN`: the item may have been carried out. */
   readonly outcome: 'SUCCEEDED' | 'UNKNOWN' | undefined;
 }
 
-/** An item's state according to the log. `ended` is final. */
+/** Derives an item's state from the log. `ended` is final. */
 export function readLoggedItem(
   history: readonly OrderLogEntry[],
   item: OrderItem,
@@ -91,7 +90,7 @@ export function readLoggedItem(
   });
   // After a person has stopped the order, even requests in progress aren't sent again.
   const isStopping = history.some(({ kind, actor }) => kind === 'stopped' && actor !== 'system');
-  const hasEnded = history.some(endsOrder) || itemHistory.some(({ kind }) => ENDING_KINDS.has(kind));
+  const hasEnded = history.some(endsOrder) || itemHistory.some(({ kind }) => ITEM_ENDING_KINDS.has(kind));
   const outcome = findLoggedOutcome(itemHistory, isSignedByBot);
   const stateIfSent = isStopping ? 'stopping' : 'sent';
   const stateIfUnsent = isStopping ? 'ended' : 'unsent';
@@ -99,8 +98,8 @@ export function readLoggedItem(
 }
 
 /**
- * An item's outcome, according to its events. Every request may have been carried out until a later event, from the
- * same worker or from no particular one, shows otherwise.
+ * Derives an item's outcome from its events. A request counts as possibly carried out, unless a later event from the
+ * same worker, or without a worker, shows that it wasn't.
  */
 export function findLoggedOutcome(
   itemHistory: readonly AnyOrderLogEntry[],
@@ -121,7 +120,6 @@ export function findLoggedOutcome(
   return hasOpenRequest ? 'UNKNOWN' : undefined;
 }
 
-/** Whether an event ends the whole order. */
 function endsOrder({ kind, state }: OrderLogEntry): boolean {
   return kind === 'invalidated' || state === 'UNKNOWN' || isFinal(state);
 }
@@ -136,8 +134,8 @@ export function findSendBlocker(
   history: readonly OrderLogEntry[],
   isSignedByBot: IsSignedByBot,
 ): LogDifference | undefined {
-  // If the row is behind the log, the request would be logged with a version so low that an earlier event would allow
-  // its retry.
+  // If the row is behind the log, the request would be logged with a version that is too low. An earlier event would
+  // then seem to allow a retry of this request.
   if (history.some(({ version }) => version > order.version) || isFromEarlierRound(order, history))
     return 'older';
   const { state } = readLoggedItem(history, item, isSignedByBot(order.id));
@@ -172,20 +170,18 @@ export function findLogDifference(
   return undefined;
 }
 
-/** Whether the row lacks a logged reopening. If so, its approvals are from an earlier round and no longer count. */
+/** Whether the log has a reopening that the row lacks. The row's approvals are then from an earlier round. */
 function isFromEarlierRound({ approvalRound }: Order, history: readonly OrderLogEntry[]): boolean {
   return history.filter(({ kind }) => kind === 'reopened').length > approvalRound;
 }
 
-/**
- * Events after which a mandate isn't active. `finished` isn't one: a mandate's order finishes when the mandate starts.
- */
+/** Kinds of events that end a mandate. `finished` isn't included, because a mandate's order finishes when it starts. */
 export const MANDATE_LIMITING_KINDS: readonly OrderLogEntry['kind'][] = [
   'mandate_ended',
   ...LIMITING_KINDS.filter((kind) => kind !== 'finished'),
 ];
 
-/** A mandate is active from `in_force` until an event of {@link MANDATE_LIMITING_KINDS}. */
+/** A mandate is active from `in_force` until an event whose kind is in {@link MANDATE_LIMITING_KINDS}. */
 function findMandateDifference({ state, mandateEnd }: Order, history: readonly OrderLogEntry[]) {
   if (state !== 'SUCCEEDED' || mandateEnd !== undefined) return undefined;
   if (!history.some(({ kind }) => kind === 'in_force')) return 'missing';

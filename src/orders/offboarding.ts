@@ -8,15 +8,15 @@ import { type ChangeContext, changeOrder } from './change-order.ts';
 import type { Directory } from './ports.ts';
 
 /**
- * Offboarding of people who are no longer full members of the workspace: deactivated, made guests, or moved to another
- * workspace.
+ * Offboards people who are no longer full members of the workspace: they were deactivated, made guests, or moved to
+ * another workspace.
  */
 
 export interface OffboardingContext extends ChangeContext {
   readonly accounts: Pick<Accounts, 'list' | 'listPeople' | 'unlink'> & {
     readonly team: Pick<Accounts['team'], 'current'>;
   };
-  /** Alerts admins once that the person who linked the team's account has left. The account stays linked. */
+  /** Alerts the admins, once. The account stays linked. */
   readonly alertTeamAccountOwnerLeft: (account: Account, userId: string) => Promise<void>;
   /** Private calendar URLs. */
   readonly feeds: {
@@ -37,14 +37,14 @@ export interface OffboardingContext extends ChangeContext {
 }
 
 /**
- * Deletes everything encrypted for a person, revokes their passkeys, ends their sessions, stops their orders and those
- * that use their accounts, and marks their names as owned by a person who has left. Idempotent.
+ * Deletes all encrypted data of a person, revokes their passkeys, ends their sessions, stops their orders and all
+ * orders that use their accounts, and records on their names that the owner has left. Idempotent.
  */
 export async function offboard(deps: OffboardingContext, userId: string): Promise<void> {
   const accounts = await deps.accounts.list(userId);
   const accountIds = accounts.map(({ id }) => id);
   const orderIds = await deps.store.listUnfinishedIds(accountIds, userId);
-  // In parallel: a slow service must not delay the rest.
+  // In parallel, so that a slow service doesn't delay the rest.
   await Promise.all([
     deps.accounts.unlink(userId),
     deps.feeds.remove(userId),
@@ -73,7 +73,7 @@ async function stopOrderAfterDeparture(
 }
 
 export interface DepartureCheckContext extends OffboardingContext {
-  /** Pause between two people, in milliseconds. */
+  /** Pause between checks of two people, in milliseconds. */
   readonly pauseMs?: number;
   readonly signal: AbortSignal;
 }
@@ -83,8 +83,8 @@ const PAUSE_MS = 1_000;
 
 /**
  * Checks everyone with encrypted data, the person who linked the team's account, and the owners of names, because
- * Slack's event may have been lost.
- * @returns false if Slack couldn't look up everyone, so the check must be repeated soon
+ * Slack's event about a departure may have been lost.
+ * @returns false if Slack couldn't look up someone, so the check must be repeated soon
  * @throws {AggregateError} after everyone was checked, if a check failed
  */
 async function offboardDeparted(deps: DepartureCheckContext): Promise<boolean> {
@@ -114,8 +114,8 @@ async function offboardDeparted(deps: DepartureCheckContext): Promise<boolean> {
 }
 
 /**
- * Creates a check that runs when it is first called, then daily, or at the next call after a failure. Replicas may run
- * it at the same time.
+ * Returns a function that checks for departures at most once a day, or again at the next call after a failure. Replicas
+ * may check at the same time.
  */
 export function createDepartureCheck(deps: DepartureCheckContext): () => Promise<void> {
   let lastCompletedAt: Date | undefined;

@@ -10,14 +10,14 @@ import { type Approval, findWaitingItems, isRequester, isWaitingForChosenTime, t
 
 /**
  * Checks an order against the team's budgets. An order that exceeds a budget needs an admin's approval in addition to
- * all others.
+ * all other approvals.
  */
 
 /** The amounts that an order would reserve in the budgets now. */
 export interface BudgetUse {
   readonly price: OrderCost | undefined;
   readonly exceeded: readonly BudgetOverrun[];
-  /** Reserved on approval; undefined for a free order. */
+  /** To be reserved on approval; undefined for an order without a price. */
   readonly reservation: Reservation | undefined;
 }
 
@@ -28,7 +28,7 @@ export function pickBudgetedItems(order: Order): BudgetedItems {
     : { items: order.items, replacedOrderId: undefined };
 }
 
-/** The cost of {@link pickBudgetedItems} on the day the order is sent, by the current price list. */
+/** The cost of {@link pickBudgetedItems} on the day the order is sent, according to the current price list. */
 export function computeCost({ priceOrder }: OrdersContext, order: Order): Promise<OrderCost | undefined> {
   const { task, input, sendAfter } = order;
   return priceOrder({
@@ -47,14 +47,14 @@ type BudgetedOrder = Pick<Order, 'sendAfter'> & {
   readonly account: Pick<Order['account'], 'context'>;
 };
 
-/** Returns the function that compares an order with the budgets of the day on which the order is sent. */
+/** Returns a function that compares with the budgets of the day on which the order is sent. */
 export function getBudgetComparer(context: OrdersContext, order: BudgetedOrder): CompareBudgets {
   const now = context.now();
   const day = getSendingDay(order, now);
   return day === getUtcDay(now) ? context.compareBudgets : context.compareBudgetsOn(day);
 }
 
-/** Demo orders use no budgets. @param cost of these items, awaited while the budgets are loaded */
+/** Demo orders use no budgets. @param cost the items' cost, awaited while the budgets are loaded */
 export async function computeBudgetUse(
   context: OrdersContext,
   order: BudgetedOrder,
@@ -85,7 +85,7 @@ export function findExcessConsent(
   const agreedExcess = consents[0]?.agreedExcess ?? [];
   return {
     admins: consents.map(({ userId }) => userId),
-    /** Admins who approved before the card showed the whole excess. They may approve again. */
+    /** Admins who approved before the card showed the current excess. They may approve again. */
     unawareAdmins: unawareApprovals.map(({ userId }) => userId),
     reservation: reservation && { ...reservation, agreedExcess },
   };

@@ -18,9 +18,9 @@ import {
 import { storedEvidenceSchema } from './record-finding.ts';
 import { itemSummarySchema, LOG_DIFFERENCES, REOPEN_REASONS, retryReasonSchema } from './summary.ts';
 
-/** Schemas of an order's events, which the store uses to parse rows. */
+/** The store parses the rows of an order's events with these schemas. */
 
-/** `state` and `version` are the order's after the event. Events that allow a retry have the bot's signature. */
+/** `state` and `version` describe the order after the event. Events that allow a retry have the bot's signature. */
 function defineEntry<Kind extends string, Data extends z.ZodRawShape>(kind: Kind, data: Data) {
   const state = z.enum(ORDER_STATES);
   const botSignature = z.string().exactOptional();
@@ -48,13 +48,13 @@ const statement = z.string();
 const isImpactUnknown = z.literal(true).exactOptional();
 /** The budgets that the order exceeds. */
 const overBudget = z.array(budgetOverrunSchema).readonly().exactOptional();
-/** The admins who agreed to exceed them. */
+/** The admins who agreed to exceed the budgets. */
 const admins = textsSchema.exactOptional();
 const reason = z.string().nullable();
 const item = { n: z.int(), name: z.string() };
 const sentItem = { ...item, ctid: z.string() };
 const outcome = z.enum(['SUCCEEDED', 'FAILED', 'UNKNOWN']);
-/** The worker whose claim sent the request. An answer with a worker concerns only requests of that worker. */
+/** The worker that sent the request. An answer with a worker applies only to this worker's requests. */
 const workerId = z.string().exactOptional();
 const answer = { ...sentItem, outcome, result: storedItemResultSchema, workerId };
 
@@ -63,14 +63,14 @@ const approvals = {
   validCount: z.int(),
   lapsed: textsSchema,
   required: z.int(),
-  /** Approver groups that Slack couldn't look up, so an approval listed as lapsed may still be valid. */
+  /** Approver groups that Slack couldn't look up. Because of them, an approval listed as lapsed may still be valid. */
   unreadableGroups: textsSchema.exactOptional(),
   price,
   statement,
   progress: progressSchema.exactOptional(),
   overBudget,
   admins,
-  /** For a signed approval: the signature, the content of its nonce, and the chain of vouching keys up to a root. */
+  /** For a signed approval: the signature, the data hashed into its nonce, and the vouching signatures up to a root. */
   signature: approvalAssertionSchema.exactOptional(),
   binding: signatureBindingSchema.exactOptional(),
   chain: z.array(vouchAssertionSchema).readonly().exactOptional(),
@@ -96,11 +96,11 @@ export const orderLogEntrySchema = z.discriminatedUnion('kind', [
     overBudget,
     retryOf: z.string().exactOptional(),
     accountOwner: z.string().exactOptional(),
-    /** The order of the mandate that made it. */
+    /** The id of the mandate that created this order. */
     mandate: z.string().exactOptional(),
-    /** The time that its requester chose. */
+    /** The send time that the requester chose. */
     notBefore: timestampSchema.exactOptional(),
-    /** The local time occurs twice that day; the first is used. */
+    /** The clocks are set back, so the chosen local time occurs twice. The first is used. */
     occursTwice: z.literal(true).exactOptional(),
   }),
   defineEntry('confirmed', { policyVersion: z.int().exactOptional(), decidedBy: rules.exactOptional() }),
@@ -140,7 +140,7 @@ export const orderLogEntrySchema = z.discriminatedUnion('kind', [
     ...sentItem,
     workerId,
     retryReason: retryReasonSchema.exactOptional(),
-    /** The mandate that made the order, and the amount that the request uses of its limit. */
+    /** The mandate that created the order, and how much of the mandate's limit the request uses. */
     mandate: z.string().exactOptional(),
     amount: amountSchema.exactOptional(),
   }),
@@ -179,9 +179,9 @@ export const orderLogEntrySchema = z.discriminatedUnion('kind', [
   }),
   defineEntry('in_force', { until: timestampSchema }),
   defineEntry('mandate_ending', { until: timestampSchema }),
-  /** `by` is the person who ended the mandate or who has left. */
+  /** `by`: the person who ended the mandate, or who has left. */
   defineEntry('mandate_ended', { cause: storedMandateEndSchema.shape.cause, by: z.string().exactOptional() }),
-  /** The last item has ended. `endingEvent` is the kind of the event that ended it. */
+  /** All items have ended. `endingEvent` is the kind of the event that ended the last one. */
   defineEntry('finished', { endingEvent: z.string() }),
 ]);
 

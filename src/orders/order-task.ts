@@ -44,13 +44,13 @@ export interface RequestedItem {
   readonly secret: SecretCommitment | undefined;
 }
 
-/** The service call of an order. Its output is shown once, and only to the requester. */
+/** A service call whose output is a secret, which is shown once, and only to the requester. */
 export type OrderCall = ServiceCall<Secret | undefined>;
 
 /** A request that is about to be sent, as described in the statement. */
 export interface OutgoingRequest {
   readonly item: StatementItem;
-  /** Keyed by their commitment in the statement. */
+  /** Keyed by the secret's hash in the statement. */
   readonly secrets: ReadonlyMap<string, Secret>;
   readonly replyTo: string | undefined;
   readonly signal: AbortSignal;
@@ -58,7 +58,7 @@ export interface OutgoingRequest {
 
 export type Risk = 'none' | 'loses_name' | 'takes_down';
 
-/** The reason why an accepted task isn't complete yet. */
+/** What remains to be done after the service has accepted a task. */
 export type NextStep = 'transfer_period' | 'manual_processing' | 'no_public_record';
 
 /** A task's phrases for cards, help, menus and confirmations. */
@@ -69,55 +69,55 @@ export interface TaskWords {
   readonly pastTense: string;
   /** Plural noun within a sentence: `renewals`. */
   readonly plural: string;
-  /** The title of its form and menu entry. */
+  /** Title of the form and of the menu entry. */
   readonly title: string;
-  /** Its line in the help. */
+  /** Line in the help. */
   readonly summary: string;
-  /** The button of its form. */
+  /** Button of the form. */
   readonly submit: string;
-  /** The button that confirms a draft. */
+  /** Button that confirms a draft. */
   readonly confirm?: string;
 }
 
-/** Fields of both a task's own declaration and its row of {@link ORDER_TASKS}. */
+/** Fields that a task's definition and its row of {@link ORDER_TASKS} share. */
 interface DeclaredTask<Name extends string> {
   readonly name: Name;
   readonly words: TaskWords;
   readonly risk: Risk;
-  /** The kind of its names, for policy rules. */
+  /** The kind of names that the task is for, used by policy rules. */
   readonly nameKind: NameKind;
-  /** The task in zone profiles. Omitted if its names aren't domain names. */
+  /** The task in zone profiles. Omitted for tasks that aren't for domain names. */
   readonly zoneTask?: ZoneTask | undefined;
-  /** Omitted if the task is complete when the service accepts it. */
+  /** Omitted if a task is complete once the service accepts it. */
   readonly nextStep?: NextStep | undefined;
   readonly formNote?: TaskNote | undefined;
   readonly secretField?: 'auth' | 'password' | undefined;
 }
 
-/** A task as orders use it. A row of {@link ORDER_TASKS}. */
+/** A row of {@link ORDER_TASKS}. */
 export interface OrderTask<Name extends string = OrderTaskName> extends DeclaredTask<Name> {
   readonly effect: Effect;
-  /** Whether its orders send requests to the service. Others take effect only in the bot. */
+  /** Whether orders send requests to the service. If not, they take effect only in the bot. */
   readonly sendsRequests: boolean;
   readonly idempotent: boolean;
-  /** Its orders start as `DRAFT`: the requester confirms them before anyone else sees them. */
+  /** Whether orders start as `DRAFT`, so that the requester must confirm them before anyone else sees them. */
   readonly needsConfirmation: boolean;
   readonly nameField: string;
-  /** The answer has a secret for the requester. */
+  /** Whether the service's answer has a secret for the requester. */
   readonly hasSecretResult: boolean;
-  /** Why this account can't do the task; undefined if it can. */
+  /** Why the task isn't possible with an account's interfaces; undefined if it is. */
   findUnsupportedReason(interfaces: AvailableInterfaces): RequestIssue | undefined;
   /** The account's interfaces that support the task. */
   findInterfaces(interfaces: AvailableInterfaces): AvailableInterfaces;
   /**
-   * Input that only one interface documents, and that therefore selects the interface.
+   * Finds the parts of an input that only one interface documents, so that they decide the interface.
    * @param input as entered, or as stored
    */
   findConstraints(input: unknown): InterfaceConstraints;
-  /** Issues of fields that need an interface the account doesn't have. */
+  /** Issues for fields that need an interface that the account doesn't have. */
   findInterfaceIssues(interfaces: AvailableInterfaces, input: unknown): readonly InputIssue[];
   /**
-   * Checks an input against the zone's rules, on request and again before sending.
+   * Checks an input against the zone's rules, when it is requested and again before it is sent.
    * @param input as entered, or as stored
    */
   check(
@@ -127,16 +127,16 @@ export interface OrderTask<Name extends string = OrderTaskName> extends Declared
     | { readonly ok: false; readonly issues: readonly InputIssue[] };
   /** The names in an input, even if other fields are missing or wrong. Empty if no name is readable. */
   findNames(input: unknown): readonly string[];
-  /** Notes for approvers beyond the fields, from the zone and the service API. */
+  /** Additional notes for approvers, from the zone profile and the service API. */
   listNotes(names: readonly string[]): readonly TaskNote[];
   findTransferLock(name: string): { readonly days: number; readonly since: string } | undefined;
-  /** Whether the task costs money. If that isn't documented, the task isn't assumed to be free. */
+  /** Whether the task costs money, as documented. An undocumented task isn't assumed to be free. */
   findCharge(names: readonly string[]): Charge;
-  /** The input limited to some of its names, for a retry. */
+  /** Returns the input with only some of its names, for a retry. */
   restrictInput(input: unknown, names: readonly string[]): unknown;
   /**
-   * The request for one name. Pure.
-   * @param interfaces of the account
+   * Builds the request for one name. Pure.
+   * @param interfaces the account's interfaces
    * @throws {InvalidInputError} if the request can't be sent
    */
   describeRequest(
@@ -151,13 +151,13 @@ interface Definition<Name extends string, Input, Wire, Output> extends DeclaredT
   readonly service: ServiceTask<Wire, Output>;
   readonly needsConfirmation?: boolean;
   readonly input: z.ZodType<Input> & Pick<z.ZodObject, 'partial'>;
-  /** The names of an input; default: the name field. */
+  /** Default: reads `nameField`. */
   readonly findNames?: (input: Input) => readonly string[];
-  /** Field with the names; default `name`. */
+  /** Default: `name`. */
   readonly nameField?: string;
   /**
-   * Issues beyond the shape of single fields.
-   * @param zones of the given names, including invalid ones; the general rules if there are no names
+   * Issues that the schemas of single fields can't find.
+   * @param zones the zones of all names, valid or not; the general profile if there are no names
    * @param isComplete whether all fields could be parsed
    */
   readonly findIssues?: (
@@ -170,7 +170,7 @@ interface Definition<Name extends string, Input, Wire, Output> extends DeclaredT
   readonly extractSecret?: (output: Output) => Secret | undefined;
   /** Notes from the service API that apply in every zone. */
   readonly taskNotes?: readonly TaskNote[];
-  /** Input that only one interface documents; default: none. */
+  /** Default: no constraints. */
   readonly findConstraints?: (input: Readonly<Record<string, unknown>>) => InterfaceConstraints;
 }
 
@@ -190,11 +190,16 @@ function findInterfaceIssues(
       xmlConstraint: xmlConstraint.kind,
     }));
   }
-  const findMissing = (needs: Interface, parts: readonly InterfaceConstraint[]): InputIssue[] =>
-    parts.length === 0 || getTaskInterfaces(service, interfaces)[needs]
+  const findUnavailable = (needs: Interface, constraints: readonly InterfaceConstraint[]): InputIssue[] =>
+    constraints.length === 0 || getTaskInterfaces(service, interfaces)[needs]
       ? []
-      : parts.map(({ field, kind }) => ({ field, code: 'interface_out_of_reach', needs, constraint: kind }));
-  return [...findMissing('xml', xml), ...findMissing('json', json)];
+      : constraints.map(({ field, kind }) => ({
+          field,
+          code: 'interface_out_of_reach',
+          needs,
+          constraint: kind,
+        }));
+  return [...findUnavailable('xml', xml), ...findUnavailable('json', json)];
 }
 
 /** The interface that an input needs; undefined if either will do. */
@@ -203,9 +208,11 @@ function findRequiredInterface({ json, xml }: InterfaceConstraints): Interface |
 }
 
 function omitInvalidFields(raw: unknown, issues: readonly z.core.$ZodIssue[]): object {
-  const invalid = new Set(issues.map(({ path }) => path[0]));
+  const invalidFields = new Set(issues.map(({ path }) => path[0]));
   return Object.fromEntries(
-    Object.entries(typeof raw === 'object' && raw !== null ? raw : {}).filter(([name]) => !invalid.has(name)),
+    Object.entries(typeof raw === 'object' && raw !== null ? raw : {}).filter(
+      ([name]) => !invalidFields.has(name),
+    ),
   );
 }
 
@@ -215,7 +222,7 @@ function listFieldTexts(input: unknown, field: string): readonly string[] {
   return [value].flat().filter((text) => typeof text === 'string');
 }
 
-/** The zones of names as entered. The zone of an unreadable name is taken from its ending. */
+/** The zone profiles of names as entered. The zone of an unreadable name is guessed from the end of the name. */
 function findZones(raw: unknown, nameField: string): readonly ZoneProfile[] {
   const zones = listFieldTexts(raw, nameField).map((name) => {
     const parsed = parseDomainName(name);
@@ -224,10 +231,10 @@ function findZones(raw: unknown, nameField: string): readonly ZoneProfile[] {
   return zones.length === 0 ? [findZoneProfile('')] : [...new Set(zones)];
 }
 
-/** For an issue without a code of its own, such as in an input stored by another release. */
+/** Used if a schema's message isn't an issue code, for example for an input that another release stored. */
 const UNREADABLE: PlainIssueCode = 'unreadable';
 
-/** Converts an issue of a Zod schema: its message is one of our codes, or its `params` contain the zone's issue. */
+/** Converts a Zod issue, whose message is one of our issue codes, or whose `params` contain a zone issue. */
 function toInputIssue(issue: z.core.$ZodIssue): InputIssue {
   const field = issue.path.filter((part) => typeof part === 'string').join('_');
   const parsedZoneIssue = zoneIssueSchema.safeParse(
@@ -240,7 +247,7 @@ function toInputIssue(issue: z.core.$ZodIssue): InputIssue {
   return { field, code: plainIssueCodeSchema.safeParse(issue.message).data ?? UNREADABLE };
 }
 
-/** Combines a task's own definition with the behavior of all tasks. */
+/** Combines a task's definition with the behavior that all tasks share. */
 export function defineOrderTask<const Name extends string, Input, Wire, Output>(
   definition: Definition<Name, Input, Wire, Output>,
 ): OrderTask<Name> {
@@ -300,7 +307,7 @@ export function defineOrderTask<const Name extends string, Input, Wire, Output>(
   };
 }
 
-/** Checks an input whose fields can all be read. */
+/** Checks an input whose fields are all valid by themselves. */
 function checkInput<Input>(
   {
     findNames,

@@ -23,12 +23,12 @@ import {
  * The order and its events; `state-machine.ts` defines the transitions. Terms:
  * - **order**: one request by one person for one task, for one or several names.
  * - **item**: one name of an order; it becomes exactly one request to the domain service.
- * - **ctid**: the client transaction id of the item's request.
- * - **claim**: a worker takes an approved order. The claim's **lease** uses the database's clock. Until the lease ends,
- * an unresponsive worker is considered alive.
- * - **sentAt**: committed before the first byte of an item's request may be sent. From then on the item is `SENT`. Only
- * proof that the service didn't carry it out returns it to `WAITING`, or resends it under a new `sentAt`.
- * - **requester**: the person who requested it. **Approver**: a person who may approve a pending order.
+ * - **ctid**: the client transaction id of an item's request.
+ * - **claim**: a worker's right to send an approved order. Its **lease** ends by the database's clock. Until then, an
+ * unresponsive worker is considered alive.
+ * - **sentAt**: committed before the first byte of an item's request may be sent. From then on, the item is `SENT`. It
+ * returns to `WAITING` or gets a new `sentAt` only with proof that the service didn't carry out the request.
+ * - **requester**: the person who requested an order. **Approver**: a person who may approve a pending order.
  */
 
 /** Tasks that create orders, named by their subcommands, in display order. */
@@ -71,7 +71,7 @@ export const WATCH_LIST_TASKS: readonly OrderTaskName[] = [
   'delete',
 ];
 
-/** Tasks whose result is in public records. */
+/** Tasks whose result public records show. */
 export const PUBLIC_RECORD_TASKS: ReadonlySet<OrderTaskName> = new Set<OrderTaskName>([
   'create',
   'renew',
@@ -104,7 +104,7 @@ const optionalText = z.string().exactOptional();
 const optionalNumber = z.number().exactOptional();
 const optionalFlag = z.boolean().exactOptional();
 
-/** A message of the service. `status` is its kind, such as NOTICE. */
+/** A message of the service. `status` is the message's kind, such as NOTICE. */
 const resultMessageSchema = z.object({
   code: optionalText,
   text: optionalText,
@@ -120,7 +120,7 @@ export type ResultMessage = Readonly<z.output<typeof resultMessageSchema>>;
 const resultObjectSchema = z.object({ type: optionalText, value: optionalText, summary: optionalNumber });
 export type ResultObject = Readonly<z.output<typeof resultObjectSchema>>;
 
-/** Public records seen while the outcome was unknown. They don't prove an outcome. */
+/** What public records show about an item with an unknown outcome, without proving the outcome. */
 const hintSchema = z.object({
   seen: storedEvidenceSchema,
   /** The server that answered. */
@@ -130,7 +130,7 @@ const hintSchema = z.object({
 });
 export type Hint = Readonly<z.output<typeof hintSchema>>;
 
-/** An item's outcome. Contains no secret: the codecs mask secrets that the service echoes. */
+/** The details of an item's outcome. Never contains a secret: the codecs mask secrets that the service echoes. */
 export const storedItemResultSchema = z.object({
   summary: itemSummarySchema,
   /** The service's status code and text, verbatim. */
@@ -145,9 +145,9 @@ export const storedItemResultSchema = z.object({
   object: resultObjectSchema.exactOptional(),
   /** The answer's data; omitted if too long to store with an order. */
   data: z.unknown().exactOptional(),
-  /** The full answer has more data, and is stored separately. */
+  /** The full answer, which has more data, is stored separately. */
   hasFullAnswer: optionalFlag,
-  /** Kind of error, see `ServiceError`. */
+  /** The `kind` of a `ServiceError`. */
   errorKind: optionalText,
   /** The answer has a secret, which is shown once to the requester. */
   hasSecret: optionalFlag,
@@ -159,7 +159,7 @@ export const storedItemResultSchema = z.object({
   inDoubt: optionalFlag,
   /** The person who stopped the item before it was sent or resent. */
   stoppedBy: optionalText,
-  /** The earlier order that turned out to be carried out, so this item was stopped. */
+  /** The earlier order that had already carried out this item, which was therefore stopped. */
   doneByOrderId: optionalText,
   /** The registry shows the completion of a task that the service had only accepted. */
   confirmedByRegistry: optionalFlag,
@@ -176,19 +176,19 @@ export interface OrderItem {
   /** A domain in ASCII form, a redirect's source, an SSL contact's id or a user's name. */
   readonly name: string;
   readonly ctid: string;
-  /** The item's own input, for an order whose items differ. */
+  /** The item's own input, in a bulk order. */
   readonly input?: unknown;
-  /** Replaces the secret part of the input in the statement. */
+  /** Stands for the secret part of the item's input in the statement. */
   readonly secretHash?: string | undefined;
   readonly state: ItemState;
-  /** Requests sent or attempted. */
+  /** The number of requests sent or attempted. */
   readonly attempts: number;
   /** The earliest time to send the item. */
   readonly notBefore: Date | undefined;
   readonly sentAt: Date | undefined;
   readonly answeredAt: Date | undefined;
   readonly result: ItemResult | undefined;
-  /** The watch list reflects the item's success. */
+  /** Whether the watch list was updated after the item's success. */
   readonly isWatchListUpdated: boolean;
 }
 
@@ -199,7 +199,7 @@ export type Ownership = Readonly<z.output<typeof storedOwnershipSchema>>;
 export interface Approval {
   readonly userId: string;
   readonly at: Date;
-  /** The budget excess that the card showed at their last click. */
+  /** The budget excess that the card showed at the approver's last click. */
   readonly agreedExcess: readonly BudgetOverrun[];
   readonly signed?: ApprovalSignature | undefined;
 }
@@ -214,21 +214,19 @@ export interface Order {
   readonly account: OrderAccount;
   readonly items: readonly OrderItem[];
   /**
-   * The task's input, without secrets; its shape is the task's own. If {@link bulk} is set, it has only each name's
-   * period.
+   * The input without secrets, in the shape that the task defines. In a bulk order, contains only the period of each
+   * name.
    */
   readonly input: unknown;
-  /** Set for an order made from a file of rows: each item has its own input. */
+  /** Set for a bulk order, which is made from a file: each row is an item with its own input. */
   readonly bulk?: Bulk | undefined;
   /** Hash of the statement, which people approve. Set when the order is requested and never changed. */
   readonly statementHash: string;
   /**
-   * Replaces the secret part of the input in the statement. The secret stays encrypted and is deleted when the order
-   * closes.
+   * Stands for the secret part of the input in the statement. The encrypted secret is deleted when the order closes.
    */
   readonly secretHash?: string | undefined;
   readonly reason: string | undefined;
-  /** Undefined if the request didn't include it. */
   readonly ownership?: Ownership | undefined;
   readonly channelId: string;
   readonly threadTs: string | undefined;
@@ -237,7 +235,7 @@ export interface Order {
   readonly policyVersion: number;
   readonly requirements: Requirements;
   /**
-   * When a DRAFT is deleted, a PENDING order expires, the rest of a paused one is stopped, a mandate's order would be
+   * When a draft is deleted, a pending order expires, the rest of a paused order is stopped, a mandate's order would be
    * too late, or an active mandate ends.
    */
   readonly expiresAt: Date | undefined;
@@ -247,21 +245,20 @@ export interface Order {
   readonly escalateAt: Date | undefined;
   /** Requested in a direct message: only the requester, approvers and admins see it. */
   readonly isPrivate: boolean;
-  /** The budget excess on its card. Updated without a change of the version. */
+  /** The budget excess that the order's card shows. Updated without incrementing the version. */
   readonly shownExcess: readonly BudgetOverrun[];
-  /** The admin who approved the order alone in an emergency. */
   readonly emergencyApprovedBy?: string | undefined;
   /** The admin who reviewed the emergency approval; undefined while the review is open. */
   readonly signedOffBy?: string | undefined;
-  /** The worker that carries out the order. The store keeps its lease. */
+  /** The worker that carries out the order. The store keeps the lease. */
   readonly claim: { readonly workerId: string } | undefined;
   /** The failed order that this one retries. */
   readonly retryOf: string | undefined;
-  /** Requesters of the orders that this one retries, oldest first. Empty if it isn't a retry. */
+  /** Requesters of the orders that this one retries, oldest first. Empty if this order isn't a retry. */
   readonly earlierRequesters: readonly string[];
   /**
-   * The earliest time to send the order: the time that its requester chose or, for a mandate's order, a day or more
-   * after the announcement.
+   * The earliest time to send the order: the requester's chosen time or, for a mandate's order, a day or more after the
+   * announcement.
    */
   readonly sendAfter?: Date | undefined;
   /** How often the order was reopened. An approval counts only in its own round. */
@@ -283,11 +280,11 @@ export interface OrderAccount {
   readonly method: string;
   /** Undefined for a trusted application. */
   readonly context: number | undefined;
-  /** The team's account, which needs approval. */
+  /** Whether this is the team's account, whose orders need approval. */
   readonly isTeamAccount?: boolean;
 }
 
-/** Stored instead of a user id if public records settled an unknown outcome. */
+/** Stored in place of a user id if public records settled an unknown outcome. */
 export const EVIDENCE = 'evidence';
 
 /** The policy's requirements for an order when it was requested or confirmed. */
@@ -301,7 +298,7 @@ export interface PolicyDecision {
 export interface ApprovalProgress {
   readonly isApproved: boolean;
   readonly policyVersion: number;
-  /** The order needs more approvals than when it was requested. */
+  /** Whether the order needs more approvals than when it was requested. */
   readonly isStricter: boolean;
   readonly requirements: readonly (Pick<Requirement, 'rule' | 'needed' | 'approvers'> & {
     readonly slots: readonly Slot[];
@@ -318,16 +315,18 @@ export interface EvaluatedApproval {
   readonly by: string;
   /** Undefined for a click without a signature. */
   readonly signed: LoggedSignature | undefined;
-  /** The budget excess that the card showed when they clicked. */
+  /** The budget excess that the card showed at the click. */
   readonly agreedExcess: readonly BudgetOverrun[];
-  /** Approvers who may approve now. Includes `by` if this is an approval. */
+  /** People whose approval is valid now. Includes `by` if the click counts as an approval. */
   readonly validApprovers: readonly string[];
   readonly progress: ApprovalProgress;
-  /** Approver groups that Slack couldn't look up; treated as empty. */
+  /** Approver groups that Slack couldn't look up. Treated as empty. */
   readonly unreadableGroups: readonly string[];
-  /** The current price of the order, or of its unsent items, by the team's price list. */
+  /** The current price of the order, or of its unsent items, according to the team's price list. */
   readonly price: OrderCost | undefined;
-  /** The budgets that the order exceeds, and the admins who agreed. If no admin agreed, the order stays pending. */
+  /**
+   * The budgets that the order exceeds, and the admins who agreed to exceed them. Without one, the order stays pending.
+   */
   readonly budget: { readonly exceeded: readonly BudgetOverrun[]; readonly admins: readonly string[] };
 }
 
@@ -338,7 +337,6 @@ export type OrderEvent =
       readonly expiresAt: Date;
       readonly remindAt: Date;
       readonly escalateAt?: Date;
-      /** The current requirements, with their rules. */
       readonly decision?: PolicyDecision;
     }
   | (EvaluatedApproval & {
@@ -347,7 +345,7 @@ export type OrderEvent =
       readonly reason?: string | undefined;
       /** The impact on the name wasn't looked up yet. */
       readonly isImpactUnknown?: boolean;
-      /** Replaces the person's approval from before a new fact about the name. */
+      /** The approval replaces the person's earlier one, which is no longer valid. */
       readonly isRenewed?: boolean;
     })
   /** An admin approves the order alone in an emergency, if the policy allows that. */
@@ -356,7 +354,7 @@ export type OrderEvent =
       readonly by: string;
       readonly agreedExcess: readonly BudgetOverrun[];
       readonly reason: string;
-      /** The people who could have approved the order. They are notified. */
+      /** The people who could have approved the order, who are notified. */
       readonly approvers: readonly string[];
       readonly unreadableGroups: readonly string[];
       readonly policyVersion: number;
@@ -364,7 +362,7 @@ export type OrderEvent =
       readonly isImpactUnknown?: boolean;
       readonly exceeded: readonly BudgetOverrun[];
     }
-  /** Another admin has reviewed an emergency approval. */
+  /** Another admin has reviewed the emergency approval. */
   | { readonly type: 'signed_off'; readonly by: string }
   /** Something has changed since the approval, so the order needs approval again when it is due. */
   | ({
@@ -393,19 +391,19 @@ export type OrderEvent =
       readonly type: 'sending';
       readonly workerId: string;
       readonly n: number;
-      /** For a second request within a claim: why the service certainly didn't carry out the first. */
+      /** Set for a second request within a claim: why the service can't have carried out the first. */
       readonly retryReason?: RetryReason;
-      /** The amount that a mandate's order uses of the mandate's limit. */
+      /** How much of the mandate's limit a mandate's order uses. */
       readonly amount?: Amount;
     }
-  /** Item `n` may be resent: the service provably didn't carry it out, or a repeat is harmless. */
+  /** Item `n` may be resent: the request provably wasn't carried out, or a repeat is harmless. */
   | {
       readonly type: 'retry_scheduled';
       readonly workerId: string;
       readonly n: number;
       readonly notBefore: Date;
       readonly retryReason: RetryReason;
-      /** Set if the request may have been carried out. Shown to people until it is resent. */
+      /** Set if the request may have been carried out. Shown to people until the item is resent. */
       readonly doubt?: PlainSummary;
     }
   | (ItemOutcome & {
@@ -414,8 +412,8 @@ export type OrderEvent =
       readonly abandonedBy?: string;
     })
   /**
-   * The outcome of a request whose item had already ended: the item was settled, denied, or answered to another
-   * worker.
+   * The outcome of a request whose item had already ended, for example because a person settled it or another worker
+   * got an answer.
    */
   | (ItemOutcome & { readonly type: 'answered_late' })
   | { readonly type: 'confirmed_by_registry'; readonly n: number }
@@ -432,39 +430,39 @@ export type OrderEvent =
       readonly n: number;
       readonly delegation: Delegation;
       readonly hosts: readonly string[];
-      /** Whole hours since they were set. */
+      /** Whole hours since the change. */
       readonly hours: number;
     }
-  /** Unsent items are stopped: a precondition is no longer met, or a person stops the order. */
+  /** Unsent items are stopped, because a precondition is no longer met or a person stops the order. */
   | {
       readonly type: 'stopped';
       readonly summary: PlainSummary;
       /**
        * The person who stops the order, if any. If a person stops an order or the policy refuses it before anything was
-       * sent, it becomes `CANCELLED`.
+       * sent, the order becomes `CANCELLED`.
        */
       readonly by?: string;
-      /** Only these items; default: all waiting ones. */
+      /** Default: all waiting items. */
       readonly itemNumbers?: readonly number[];
       readonly doneByOrderId?: string;
     }
-  /** A mandate starts. Nothing is sent for it. */
+  /** A mandate starts. */
   | { readonly type: 'in_force'; readonly expiresAt: Date; readonly remindAt: Date }
   /** A mandate ends soon, and people are notified. */
   | { readonly type: 'mandate_ending' }
-  /** A mandate makes no more orders. */
+  /** A mandate ends, so it creates no more orders. */
   | { readonly type: 'mandate_ended'; readonly cause: MandateEnd['cause']; readonly by?: string }
   | { readonly type: 'hinted'; readonly n: number; readonly hint: Hint }
   /**
-   * The database was restored, lost commits, or was without a bot for long. Unsent orders may have been carried out.
+   * The database was restored, lost commits, or wasn't used by a bot for a long time. Orders that look unsent may have
+   * been carried out.
    */
   | {
       readonly type: 'invalidated';
       readonly summary: PlainSummary;
-      /** A sent request, with its outcome, that the database has lost. */
       readonly lostRequest?: LostRequest;
     }
-  /** Too many failures: a bulk order is paused until a person resumes it. */
+  /** A bulk order with too many failures is paused until a person resumes it. */
   | {
       readonly type: 'paused';
       readonly reason: PauseReason;
@@ -472,7 +470,7 @@ export type OrderEvent =
       readonly expiresAt: Date;
       readonly workerId?: string;
     }
-  /** The requester or an approver resumes a paused order. All approvals are needed again. */
+  /** The requester or an approver resumes a paused order. The current requirements must be met. */
   | (EvaluatedApproval & { readonly type: 'resumed' })
   /** The order's rows differ from its log, which is authoritative. Nothing more is sent. */
   | {
@@ -480,10 +478,10 @@ export type OrderEvent =
       readonly difference: LogDifference;
       /** The newest version in the log. */
       readonly version: number;
-      /** For each item: whether the service carried it out, or may have. */
+      /** The outcome of each item according to the log; undefined if the item wasn't carried out. */
       readonly loggedOutcomes: ReadonlyMap<number, 'SUCCEEDED' | 'UNKNOWN' | undefined>;
     }
-  /** The worker is unresponsive, or has nothing to do until an item's `notBefore`. */
+  /** The claim ends, because the worker is unresponsive or has nothing to do until an item's `notBefore`. */
   | { readonly type: 'released' }
   | {
       readonly type: 'resolved';
@@ -492,7 +490,7 @@ export type OrderEvent =
       readonly outcome: 'SUCCEEDED' | 'FAILED';
       readonly reason: string | undefined;
       readonly seen?: EvidenceProof;
-      /** Only this item; default: all unknown ones. */
+      /** Default: all items with an unknown outcome. */
       readonly n?: number;
     };
 
@@ -515,12 +513,12 @@ export function isFinal(state: OrderState): boolean {
   return FINAL_STATES.has(state);
 }
 
-/** A second order for the same task and name is refused while one is open. */
+/** While an order is open, another one for the same task and name is refused. */
 export function isOpen(state: OrderState): boolean {
   return state !== 'DRAFT' && !isFinal(state);
 }
 
-/** The items that a retry repeats: the failed ones, unless they may have been carried out. */
+/** The failed items, except those that may have been carried out. */
 export function findRetryableItems(order: Order): readonly OrderItem[] {
   return order.items.filter(
     ({ state, result }) =>
@@ -530,7 +528,7 @@ export function findRetryableItems(order: Order): readonly OrderItem[] {
   );
 }
 
-/** Whether a file's rows had auth codes. These are deleted row by row, so the order can't be retried. */
+/** Whether a file's rows have secrets. They are deleted row by row, so the order can't be retried. */
 export function hasRowSecrets(order: Order): boolean {
   return order.bulk !== undefined && hasSecretInput(order);
 }
@@ -540,14 +538,13 @@ export function hasSecretInput({ secretHash, items }: Order): boolean {
   return secretHash !== undefined || items.some((item) => item.secretHash !== undefined);
 }
 
-/** How long an ended order can be retried. */
 export const RETRY_DAYS = 7;
 
 export function isRetryExpired(order: Order, now: Date): boolean {
   return now.getTime() - (order.closedAt ?? order.createdAt).getTime() > RETRY_DAYS * DAY_MS;
 }
 
-/** How long new nameservers are checked and can be undone with one click. */
+/** How long new nameservers are checked, and can be undone with one click. */
 export const UNDO_HOURS = 48;
 
 /** The deadline for undoing an item's nameserver change; undefined for other items. */
@@ -555,7 +552,7 @@ export function findUndoDeadline(
   { task, closedAt, bulk }: Order,
   { state, answeredAt }: OrderItem,
 ): Date | undefined {
-  // The names of a bulk order may have had different nameservers before. Undoing it takes a new file.
+  // The names of a bulk order may have had different nameservers before, so an undo needs a new file.
   if (bulk !== undefined) return undefined;
   const changedAt = answeredAt ?? closedAt;
   if (task !== 'nameservers' || state !== 'SUCCEEDED' || changedAt === undefined) return undefined;
@@ -598,7 +595,7 @@ export function isWaitingForChosenTime(order: Order): boolean {
   );
 }
 
-/** Whether an order is pending again after its chosen time. It is sent as soon as it is approved. */
+/** Whether an order is pending again after its chosen time, so that it is sent as soon as it is approved. */
 export function isReopened({ state, approvalRound }: Pick<Order, 'state' | 'approvalRound'>): boolean {
   return state === 'PENDING' && approvalRound > 0;
 }
@@ -627,18 +624,18 @@ export function getItemInput(
   return item.input ?? order.input;
 }
 
-/** The period of an input, in years; undefined if its task has none. */
+/** The period of an input, in years; undefined for a task without a period. */
 export function readPeriod(input: unknown): number | undefined {
   const period = typeof input === 'object' && input !== null && 'period' in input ? input.period : undefined;
   return typeof period === 'number' && Number.isInteger(period) && period > 0 ? period : undefined;
 }
 
-/** `ctid` of an item: the order's id, with the item's number if there are several. */
+/** Builds an item's `ctid`: the order's id, plus the item's number if there are several items. */
 export function buildCtid(orderId: string, n: number, itemCount: number): string {
   return itemCount === 1 ? orderId : `${orderId}.${n}`;
 }
 
-/** The order's state after all items have ended; undefined if some haven't. */
+/** The order's state after its items have ended; undefined if some haven't ended. */
 export function computeOutcome(items: readonly OrderItem[]): 'SUCCEEDED' | 'FAILED' | 'UNKNOWN' | undefined {
   if (items.some((item) => item.state === 'WAITING' || item.state === 'SENT')) return undefined;
   if (items.some((item) => item.state === 'UNKNOWN')) return 'UNKNOWN';

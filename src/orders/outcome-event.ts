@@ -6,8 +6,7 @@ import { decideResend } from './resend.ts';
 import type { RequestSummary } from './summary.ts';
 
 /*
- * Builds the event for the outcome of a request. The outcome of a sent request is always recorded, whatever the order's
- * state.
+ * Builds the event for the outcome of a request. A sent request's outcome is recorded in any state of the order.
  */
 
 export type AnsweredEvent = OrderEvent & {
@@ -18,9 +17,9 @@ type RetryScheduledEvent = OrderEvent & { readonly type: 'retry_scheduled' };
 
 export interface SendOutcome {
   readonly event: AnsweredEvent | RetryScheduledEvent;
-  /** The item as marked before its request was sent; undefined if no request was sent. */
+  /** The item as marked before the request was sent; undefined if no request was sent. */
   readonly sentItem: OrderItem | undefined;
-  /** For a request that would be retried: the outcome if the item can no longer be retried. */
+  /** For a scheduled retry: the outcome to record if the item can no longer be retried. */
   readonly finalAnswer?: AnsweredEvent;
 }
 
@@ -30,13 +29,12 @@ export interface RequestProgress {
   /** The item as claimed. */
   readonly item: OrderItem;
   readonly workerId: string;
-  /** The item as marked for its last request; undefined if no request can have been sent. */
+  /** The item as marked for the last request; undefined if no request can have been sent. */
   readonly sentItem: OrderItem | undefined;
-  /** The last request may have been carried out. */
+  /** Whether the last request may have been carried out. */
   readonly mayBeDone: boolean;
 }
 
-/** Turns an error into an item's outcome. Pure. */
 export function buildErrorOutcome(error: unknown, progress: RequestProgress, now: Date): SendOutcome {
   const { task, item, workerId, sentItem } = progress;
   const decision = decideResend(error, task, sentItem?.attempts ?? item.attempts + 1, progress.mayBeDone);
@@ -80,18 +78,18 @@ function buildErrorAnswer(
     : { ...event, outcome, result };
 }
 
-/** The event that records an outcome in the current order. Pure. */
+/** Builds the event that records an outcome in the order's current state. Pure. */
 export function buildOutcomeEvent(current: Order, outcome: SendOutcome): UnguardedEvent {
   const { event, sentItem, finalAnswer } = outcome;
   const item = current.items.find(({ n }) => n === event.n);
-  // An outcome without a sent request matters only to its own claim, and so does a retry that is already scheduled.
+  // If no request was sent, or the retry is already scheduled, the outcome matters only to its own claim.
   if (sentItem === undefined || item === undefined) return event;
   if (event.type === 'retry_scheduled' && (item.state === 'SENT' || isRetryScheduled(item, event, sentItem)))
     return event;
   const answer = event.type === 'answered' ? event : (finalAnswer ?? event);
   if (answer.type === 'retry_scheduled') return answer;
   const { n, outcome: answerOutcome, result } = answer;
-  // The connection was refused, so nothing was sent. That matters only if the item was treated as sent meanwhile.
+  // Nothing was sent, because the connection was refused. People need to know only if the item was treated as sent.
   const wasTreatedAsSent = item.state === 'UNKNOWN' || item.result?.resolvedBy !== undefined;
   if (result.errorKind === 'not_sent' && !wasTreatedAsSent) return event;
   if (isFinal(current.state) || item.state === 'SUCCEEDED' || item.state === 'FAILED')
@@ -99,13 +97,13 @@ export function buildOutcomeEvent(current: Order, outcome: SendOutcome): Unguard
   return item.state === 'WAITING' ? buildLostRequest(answer, sentItem) : answer;
 }
 
-/** Whether a retry was already committed. */
+/** Whether the retry was already committed. */
 function isRetryScheduled(item: OrderItem, event: RetryScheduledEvent, sentItem: OrderItem): boolean {
   if (item.attempts !== sentItem.attempts) return item.attempts > sentItem.attempts;
   return item.sentAt === undefined && (event.doubt === undefined || item.result?.inDoubt === true);
 }
 
-/** The event that stops an order whose row has lost a sent request. */
+/** Builds the event that stops an order whose row lacks a sent request. */
 export function buildLostRequest(
   answer: AnsweredEvent,
   sentItem: OrderItem,

@@ -31,24 +31,24 @@ export interface OrderCommit {
   readonly leaseMs?: number;
   /** A secret result, to be shown once to the requester. */
   readonly revealable?: { readonly n: number; readonly sealed: SealedSecret; readonly expiresAt: Date };
-  /** The service's full answer about an item, with secrets masked. */
+  /** The service's full answer for an item, with secrets masked. */
   readonly answer?: { readonly n: number; readonly answer: unknown };
-  /** Required to send a mandate's order: checked and reserved again in the same transaction. */
+  /** Required to send a mandate's order. Checked, and reserved again, in the same transaction. */
   readonly mandateUse?: MandateUse;
   /**
-   * The order's amounts in the team's budgets. Reserved in the same transaction if the change sends the order; if a
-   * budget is exceeded, the change isn't made.
+   * The order's amounts in the team's budgets. If the order will now be sent, they are reserved in the same
+   * transaction, which fails if a budget is exceeded.
    */
   readonly reservation?: Reservation | undefined;
 }
 
-/** Conditions for sending a mandate's order. */
+/** Preconditions of sending a mandate's order. */
 export interface MandateUse {
   readonly reservation: Reservation;
-  /** The mandate's order, whose signatures are used, if the renewal must be signed. */
+  /** If the renewal needs signatures: the mandate's own order, which has them. */
   readonly signedMandate: Order | undefined;
   /**
-   * Why the order may not be sent, from rows read under the transaction's locks. Pure.
+   * Returns why the order must not be sent, according to rows that the transaction has locked. Pure.
    * @param mandate the mandate's order
    */
   readonly check: (mandate: Order | undefined, rows: FinalCheckRows) => HoldReason | undefined;
@@ -72,9 +72,9 @@ export type CommitOutcome =
       readonly holdReason?: HoldReason;
       /** The commit would have sent a retry of an order that was, or may have been, carried out. */
       readonly earlierFinding?: EarlierFinding;
-      /** The commit would have sent an item that, according to the log, was sent before or has ended. */
+      /** The commit would have sent an item that was already sent or has ended, according to the log. */
       readonly logDifference?: LogDifference;
-      /** The commit would have sent an order that isn't signed as required. */
+      /** The commit would have sent an order without the required signatures. */
       readonly sendingDifferences?: readonly SendingDifference[];
     };
 
@@ -83,17 +83,17 @@ export interface OrderWithHistory {
   readonly history: readonly OrderLogEntry[];
 }
 
-/** The bot itself. Callers show nothing of the order to people, or check visibility first. */
+/** The bot itself. Callers must check visibility before they show an order to people. */
 export type SystemViewer = 'system';
 
 export interface OrderFilter {
   readonly states?: readonly OrderState[];
   readonly tasks?: readonly OrderTaskName[];
   readonly requesterId?: string;
-  /** An id excludes other people's private orders. `system` is for the bot, and for people who see all orders. */
+  /** An id excludes other people's private orders. `system` is for the bot, and for people who may see all orders. */
   readonly viewer: SystemViewer | { readonly id: string };
   readonly name?: string;
-  /** Only orders in the live system. Orders in the demo system change nothing that is visible about a name. */
+  /** Only orders in the live system. Orders in the demo system don't change a name's public records. */
   readonly isLive?: true;
   /** Only emergency approvals that no other admin has reviewed. */
   readonly isReviewOpen?: true;
@@ -106,10 +106,10 @@ export interface OrderFilter {
  */
 export type DueLane = 'deadlines' | 'execution' | 'observation';
 
-/** The earliest known expiry of some names. */
+/** Finds the earliest known expiry of some names. */
 export type FindFirstExpiry = (names: readonly string[]) => Promise<Date | undefined>;
 
-/** Facts that policy rules read besides the order itself. */
+/** Facts besides the order that policy rules need. */
 export interface RuleFacts {
   /** ISO 4217 code of the team's amounts. */
   readonly currency: string;
@@ -117,95 +117,95 @@ export interface RuleFacts {
   loadTags(hosts: readonly string[]): Promise<PolicyFacts['tags']>;
   /** Watched names that match a rule's patterns. */
   findMatchingNames(patterns: readonly string[]): Promise<readonly string[]>;
-  /** Known prices of a task for each name. */
+  /** The known price of each name of an order. */
   loadPrices(order: PricedOrder): Promise<PolicyFacts['prices']>;
 }
 
-/** A new order, or one that the database has lost, with all its initial data. */
+/** The initial data of a new order, or of an order that the database has lost. */
 export interface OrderCreation {
   readonly order: Order;
   readonly log: readonly OrderLogEntry[];
   readonly sealedInput?: SealedSecret | undefined;
-  /** Encrypted inputs of items that have their own, by number. */
+  /** Encrypted inputs of single items, by item number. */
   readonly sealedItems?: ReadonlyMap<number, SealedSecret> | undefined;
-  /** Budget amounts of an order that is sent immediately, reserved in the same transaction. */
+  /** Reserved in the same transaction, for an order that is sent immediately. */
   readonly reservation?: Reservation | undefined;
 }
 
 /** Implemented by the store; every change is a compare-and-swap on `version`. */
 export interface OrderStore {
-  /** For the bot itself. People read orders with `loadVisible`. */
+  /** For the bot itself. Use `loadVisible` for people. */
   load(id: string, viewer: SystemViewer): Promise<Order | undefined>;
   /**
    * Saves a new order.
    * @returns undefined if saved; otherwise the id of the conflicting order, which has the same delivery id, or is open
-   * for the same task and name. If that id is undefined, a budget is exceeded: check the budgets again
+   * for the same task and name. An undefined id means that a budget is exceeded: check the budgets again
    */
   create(creation: OrderCreation): Promise<{ readonly conflictingOrderId: string | undefined } | undefined>;
   /**
    * Commits a change if the order hasn't changed since `before` was read.
    * - Closing an order deletes its encrypted input and frees its names.
-   * - A claim and a mark as sent fail while the database may have lost commits (`restore-guard.ts`).
-   * - A retry's item is marked as sent only if none of the orders that it retries has carried out the same item, or
-   * still may. Those orders can't change meanwhile.
-   * - A mark as sent is committed only if its guard accepts the rows that its transaction has locked and read.
-   * @returns not `ok` when the order has changed (read again); or, on leaving `DRAFT`, when another open order has the
-   * same task and name; or when an earlier order blocks a retry; or when a budget is now exceeded (read again)
+   * - While the database may have lost commits (`restore-guard.ts`), no order is claimed or marked as sent.
+   * - A retry's item is marked as sent only if no earlier order has carried out the same item, or still may. The
+   * transaction locks the earlier orders.
+   * - An item is marked as sent only if the guard accepts the rows that the transaction has locked and read.
+   * @returns not `ok` with a reason or, if the order has changed or a budget is now exceeded, without one: read again
    */
   commit(change: OrderCommit): Promise<CommitOutcome>;
   /** @returns false if the worker has lost its claim */
   extendLease(id: string, workerId: string, leaseMs: number): Promise<boolean>;
   loadSealedInput(id: string): Promise<SealedSecret | undefined>;
   loadSealedItemInputs(id: string): Promise<ReadonlyMap<number, SealedSecret>>;
-  /** Open orders of a task for some names: ids by name. */
+  /** Ids of open orders of a task, by name. */
   findOpenOrders(task: OrderTaskName, names: readonly string[]): Promise<ReadonlyMap<string, string>>;
   list(filter: OrderFilter): Promise<readonly Order[]>;
   loadHistory(orderId: string, viewer: SystemViewer): Promise<readonly OrderLogEntry[]>;
   readonly isSignedByBot: IsSignedByBot;
-  /** An order with its log, oldest first, in one snapshot. Item events of an order with many rows are omitted. */
+  /** An order with its log, oldest first, in one snapshot. Omits item events of an order with many items. */
   loadWithHistory(id: string, viewer: SystemViewer): Promise<OrderWithHistory | undefined>;
   /** All answers of the service, item by item, oldest first. */
   loadAnswers(orderId: string, viewer: SystemViewer): Promise<readonly StoredAnswer[]>;
-  /** The newest order of a task by a person in a context, for prefilling forms. */
+  /** A person's newest order of a task in an account context, to prefill forms. */
   findLatest(
     task: OrderTaskName,
     requesterId: string,
     context: number | undefined,
   ): Promise<Order | undefined>;
   /**
-   * Claims orders that are due and unclaimed. No other process gets them until the lease ends by the database's clock.
-   * A worker whose lease has ended loses its claim. A change of an order ends the lease.
-   * @param until claims orders due until then
+   * Leases orders that are due and not leased. No other process gets them until the lease ends, by the database's
+   * clock. A worker whose lease has ended loses its claim. A change of an order ends the lease.
+   * @param until leases orders that are due by this time
    * @returns ids, longest overdue first
    */
   claimDue(lane: DueLane, until: Date, leaseMs: number, limit: number): Promise<readonly string[]>;
-  /** Reschedules an order that couldn't be advanced, with a delay that grows with each try. */
+  /** Reschedules an order that couldn't be advanced. The delay grows with each attempt. */
   postpone(id: string): Promise<void>;
   /**
-   * Ends this process's lease of an order that it can't carry out, and doesn't claim the order again for some seconds.
+   * Ends this process's lease of an order, and doesn't lease the order again for some seconds, so that another replica
+   * can.
    */
   releaseToOthers(id: string): Promise<void>;
-  /** Sets when an order is due again, if at all, unless its version has changed. */
+  /** Sets when an order is due again, unless the order's version has changed. @param due undefined: never */
   reschedule(order: { readonly id: string; readonly version: number }, due: Date | undefined): Promise<void>;
   /** Queues an update of an order's messages. The order itself doesn't change. */
   requestNotification(id: string, now: Date): Promise<void>;
-  /** Queues updates of all pending orders' messages, after urgent ones. */
+  /** Queues updates of all pending orders' messages, with low priority. */
   refreshPending(now: Date): Promise<void>;
-  /** Saves the budget overruns that every card of an order now shows. */
+  /** Saves the budget overruns that all cards of an order show now. */
   recordShownOverruns(id: string, overruns: readonly BudgetOverrun[]): Promise<void>;
   /** Ids of orders that are `APPROVED` or `EXECUTING`. */
   listInProgressIds(): Promise<readonly string[]>;
   /** Ids of unfinished orders that use one of the accounts or that a person requested. */
   listUnfinishedIds(accountIds: readonly string[], requesterId?: string): Promise<readonly string[]>;
-  /** Deletes a person's drafts, and the secret results that weren't shown yet. */
+  /** Deletes a person's drafts, and secret results that weren't shown yet. */
   deletePrivateData(requesterId: string): Promise<void>;
-  /** Deletes a draft with all its data. @returns false if it isn't a draft */
+  /** @returns false if the order isn't a draft */
   deleteDraft(id: string): Promise<boolean>;
-  /** Deletes expired drafts and secrets. @returns how many of each */
+  /** @returns the numbers of deleted drafts and secrets */
   purgeExpired(now: Date): Promise<{ readonly drafts: number; readonly secrets: number }>;
-  /** Deletes a secret and returns it. @returns `gone` if it was shown or has expired; undefined if there was none */
+  /** Deletes and returns a secret. @returns `gone` if already shown or expired; undefined if there was none */
   takeRevealableSecret(orderId: string, n: number, now: Date): Promise<SealedSecret | 'gone' | undefined>;
-  /** Puts back a secret that couldn't be shown. Its expiry stays the same. */
+  /** Puts back a secret that couldn't be shown, with the same expiry. */
   restoreRevealableSecret(orderId: string, n: number, sealed: SealedSecret): Promise<void>;
 }
 
@@ -216,7 +216,7 @@ export type Membership = 'member' | 'left' | 'unknown';
 export interface Directory {
   /** `left` includes guests and people who were never members. */
   findMembership(userId: string): Promise<Membership>;
-  /** @returns undefined while Slack can't look it up; then the group has no approvers */
+  /** @returns undefined while Slack can't look up the group. Callers then treat the group as empty */
   listGroupMembers(groupId: string): Promise<readonly string[] | undefined>;
 }
 
@@ -236,7 +236,7 @@ export interface SendingRows extends SigningRows {
 }
 
 /**
- * Why a request must not be sent. `changed`: the policy or the keys changed since the check, so it is checked again.
+ * Why a request must not be sent. `changed`: the policy or the keys have changed since the last check, so check again.
  */
 export type SendingObstacle =
   | { readonly kind: 'changed' }
@@ -250,20 +250,21 @@ export type SendingGuard =
   | { readonly verify: (rows: SendingRows) => Promise<SendingObstacle | undefined> };
 
 /**
- * Whether approvers know an order's impact. `none`: the task puts nothing at risk. `changed`: since the request, a
- * finding has appeared or can no longer be looked up, and no approver has been warned of it yet.
+ * Whether approvers know an order's impact.
+ * - `none`: the task puts nothing at risk
+ * - `changed`: since the request, a finding has appeared or can no longer be looked up, and no approver was warned yet
  */
 export type ImpactCheck = 'none' | 'known' | 'unknown' | 'changed';
 
 export interface OpenIncidents {
   readonly incidents: readonly ShownIncident[];
-  /** When each person had seen all of them. Other people have no entry. */
+  /** When each person had seen all incidents. Others have no entry. */
   readonly informedSince: ReadonlyMap<string, Date>;
 }
 
-/** The open incidents of orders' names, and the approvers who know about them. */
+/** Open incidents of orders' names, and which approvers have seen them. */
 export interface IncidentRecords {
-  /** Undefined if none is open. */
+  /** Returns undefined if no incident is open. */
   readonly loadOpenIncidents: (order: Order) => Promise<OpenIncidents | undefined>;
   readonly recordShown: (orderId: string, userId: string, shown: readonly ShownIncident[]) => Promise<void>;
 }
@@ -273,7 +274,7 @@ export interface KeyTrust {
   /** `SIGNING_ROOTS`. */
   readonly roots: ReadonlySet<string>;
   readonly verifier: Verifier;
-  /** Undefined while the ledger's key can't be decrypted: then no charter is valid. */
+  /** Undefined until the ledger key can be decrypted. Without it, no charter is valid. */
   readonly botSigner: BotSigner | undefined;
 }
 
@@ -282,11 +283,9 @@ export interface Consent {
   readonly signed?: ApprovalSignature | undefined;
 }
 
-/** Checks the signatures of orders' approvals. */
 export interface OrderSigning {
   /** Undefined if signing is off. */
   readonly trust: KeyTrust | undefined;
-  /** The policy and the settings in force. */
   loadEffectiveRules(): Promise<EffectiveRules>;
   /** The settings of {@link loadEffectiveRules}. */
   loadSettings(): Promise<TeamSettings>;
@@ -296,9 +295,9 @@ export interface OrderSigning {
   loadKeys(): Promise<SigningLog & { readonly log: KeyLog; readonly ring: KeyRing }>;
   /** Whether a charter is valid; undefined if signing is off. */
   loadCharterStatus(): Promise<CharterStatus | undefined>;
-  /** People with a valid signed approval of an order. @param policyVersion the current version */
+  /** People whose signed approval of an order is valid. @param policyVersion the current version */
   loadSigners(order: Order, policyVersion: number): Promise<ReadonlySet<string>>;
-  /** Keeps the approvals with a valid signature. @param ring of {@link loadKeys} */
+  /** Returns the approvals with a valid signature. @param ring from {@link loadKeys} */
   filterValidApprovals<T extends Consent>(
     approvals: readonly T[],
     subject: SignedSubject,
@@ -306,22 +305,22 @@ export interface OrderSigning {
   ): Promise<ReadonlySet<T>>;
   findSigners(approvals: readonly Consent[], subject: SignedSubject): Promise<ReadonlySet<string>>;
   /**
-   * Preconditions of sending a request of an order.
+   * Loads the preconditions of sending an order's requests.
    * @param order the claimed order, whose rows matched its statement
-   * @returns undefined while Slack can't look up the people that the order depends on
+   * @returns undefined while Slack can't look up people on whom the signatures depend
    */
   loadGuard(order: Order): Promise<SendingGuard | undefined>;
 }
 
 export type FindAccount = (accountId: string) => Promise<Account | undefined>;
 
-/** Looks up an item in public records. Implemented in `names`. */
+/** Looks up evidence for an item's outcome in public records. Implemented in `names`. */
 export type FindEvidence = (order: Order, item: OrderItem) => Promise<Evidence>;
 
 /** Looks up whether the registry shows an accepted task as done. Implemented in `names`. */
 export type LookUpAtRegistry = (order: Order, item: OrderItem) => Promise<RegistryLookup>;
 
-/** Whether an order's new nameservers answer for its name. Implemented in `names`. */
+/** Whether an order's new nameservers answer for the name. */
 export type DelegationLookup =
   | { readonly kind: 'answering' }
   /** These nameservers don't know the name, or don't answer. */
@@ -329,14 +328,14 @@ export type DelegationLookup =
   /** The lookup failed. */
   | { readonly kind: 'unknown' };
 
+/** Implemented in `names`. */
 export type LookUpDelegation = (order: Order, item: OrderItem) => Promise<DelegationLookup>;
 
-/** Whether the registry shows the result of an accepted task; `not_shown`: not yet. */
 export type RegistryLookup = 'shown' | 'not_shown' | 'unknown';
 
 /** Public records about a request whose answer was lost. */
 export type Evidence =
-  /** Proves that the request was carried out: nothing else can have caused the records. */
+  /** Proves that the request was carried out, because nothing else can have caused the records. */
   | { readonly kind: 'done'; readonly seen: EvidenceProof }
   /** Proves nothing, but helps the person who settles the order. `source` is the server that answered. */
   | { readonly kind: 'hint'; readonly seen: EvidenceHint; readonly source: string }

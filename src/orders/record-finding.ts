@@ -1,13 +1,13 @@
 import { z } from 'zod';
 
 /**
- * Codes for evidence in public records about a request. They are stored with orders, so don't remove or rename released
- * codes.
+ * Codes for what public records show about a request. The codes are stored with orders, so don't remove or rename
+ * released ones.
  */
 
 const timestamp = z.iso.datetime();
 const texts = z.array(z.string()).readonly();
-/** The record was fetched over plain HTTP, so it could have been forged in transit. */
+/** The record was fetched over plain HTTP, and could have been forged in transit. */
 const overHttp = z.boolean().exactOptional();
 const shownNameServers = {
   nameServers: texts,
@@ -29,11 +29,11 @@ const hintSchemas = [
     code: z.literal('registrar_seen'),
     registrar: z.string().exactOptional(),
     statuses: texts,
-    /** Date of a transfer since the request was sent. */
+    /** A transfer after the request was sent. */
     transferredAt: timestamp.exactOptional(),
     overHttp,
   }),
-  /** The expiry date before the request is unknown. */
+  /** An expiry date, without a known date from before the request. */
   z.object({ code: z.literal('expiry_seen'), expiresAt: timestamp, overHttp }),
   z.object({ code: z.literal('expiry_unchanged'), expiresAt: timestamp, overHttp }),
   z.object({

@@ -2,15 +2,15 @@ import { isIP } from 'node:net';
 import { parseBareHost } from '../zones/names.ts';
 
 /**
- * The addresses of a redirect. Policy rules match the host of its source, so a source is rejected if parsers could
- * disagree about the host: it has user info, a port, a query, an encoded character, or another scheme.
+ * Parses the addresses of a redirect. Policy rules match the source's host. A source is therefore rejected if parsers
+ * could disagree about its host: if it has user info, a port, a query, an encoded character, or another scheme.
  */
 
 /** Slack formats an address as a link: `<http://cafe.rest|cafe.rest>`. */
 const SLACK_LINK = /^<(?:mailto:)?([^<>|]*)(?:\|([^<>|]*))?>$/i;
 /**
- * Visible characters of any script, except those that start a query or a fragment, encode a character, or are parsed as
- * a slash.
+ * Visible characters of any script, except those that start a query or fragment, encode another character, or may be
+ * parsed as a slash.
  */
 const PATH = /^(?:\/(?:[!"$&-;=@-[\]-~]|(?![\0-\x7f])[\p{L}\p{M}\p{N}\p{S}\p{P}])*)?$/u;
 /** Characters that look like a slash, a question mark, a number sign or a percent sign. */
@@ -19,7 +19,7 @@ const LOOKALIKE = /[\u2044\u2215\u29f8\uff0f\uff1f\uff03\uff05\ufe56\ufe5f\ufe6a
 const LOCAL_PART = /^[\w!$&'*+=^`{|}~-]+(?:\.[\w!$&'*+=^`{|}~-]+)*$/;
 
 /**
- * A redirect's source as sent: a host in ASCII, with its path if any, or an email address.
+ * Returns a redirect's source as sent: a host in ASCII with an optional path, or an email address.
  * @returns undefined if the host isn't valid
  */
 export function readRedirectSource(text: string): string | undefined {

@@ -10,7 +10,7 @@ export interface ShownIncident {
   readonly changeCount: number;
 }
 
-/** Actions reserved for the requester and approvers. */
+/** Actions of approvers. Requesters may do some of them too. */
 export type ApproverRight =
   | 'approve'
   | 'ask'
@@ -21,11 +21,11 @@ export type ApproverRight =
   | 'resume'
   | 'undo'
   | 'end_mandate'
-  /** To confirm or discard a change of a name's protected fields. */
+  /** Confirm or discard a change of a name's protected fields. */
   | 'confirm_protected_change';
 
 export type Refusal =
-  /** The id of a deleted draft, or a typo. */
+  /** The id is a typo, or the order was a deleted draft. */
   | { readonly code: 'no_such_order' }
   | { readonly code: 'wrong_state'; readonly action: OrderEvent['type']; readonly state: OrderState }
   /** An automatic change has nothing to do. Not shown to people. */
@@ -38,13 +38,13 @@ export type Refusal =
   | { readonly code: 'already_approved' }
   /** A rule requires a signature, not a click. */
   | { readonly code: 'signature_needed' }
-  /** When sending: according to the log, the item was sent before or has ended. */
+  /** When sending: the item was already sent or has ended, according to the log. */
   | { readonly code: 'log_differs' }
-  /** When sending: the approvals aren't signed as required. */
+  /** When sending: the approvals lack required signatures. */
   | { readonly code: 'not_signed'; readonly differences: readonly SendingDifference[] }
-  /** Requesters can't ask a question about their own order. */
+  /** Requesters can't ask themselves a question. */
   | { readonly code: 'own_question' }
-  /** Only an admin's consent to exceed the budgets is missing. */
+  /** Only an admin's consent to exceed a budget is missing. */
   | { readonly code: 'over_budget'; readonly exceeded: readonly BudgetOverrun[] }
   /** An admin approved before the card showed the excess. */
   | { readonly code: 'excess_not_shown'; readonly exceeded: readonly BudgetOverrun[] }
@@ -52,11 +52,11 @@ export type Refusal =
   | {
       readonly code: 'not_an_approver';
       readonly action: ApproverRight;
-      /** Ids of the approvers and groups, if a policy rule names different ones than the settings. */
+      /** Ids of approvers and groups; omitted if the approvers are those in the settings. */
       readonly approvers?: readonly string[];
     }
   | { readonly code: 'policy_refuses'; readonly rules: readonly RuleReference[] }
-  /** The absent approver or another stand-in has approved. */
+  /** The absent approver or another stand-in has already approved. */
   | { readonly code: 'stand_in_not_needed' }
   | { readonly code: 'not_an_admin'; readonly action: 'break_glass' | 'sign_off' }
   | { readonly code: 'emergency_on_own_order' }
@@ -72,28 +72,28 @@ export type Refusal =
   | { readonly code: 'not_the_requester'; readonly action: 'cancel' | 'confirm' | 'reveal' }
   /** Slack can't look up whether the person is still a member. */
   | { readonly code: 'own_membership_unknown' }
-  /** Something that the card didn't show would also stop working. */
+  /** The impact has grown: something that the card didn't show could also stop working. */
   | { readonly code: 'impact_changed' }
-  /** The card shows an open incident of one of the order's names. */
+  /** One of the order's names has an open incident that the person hasn't seen yet. */
   | { readonly code: 'incident_open'; readonly incidents: readonly ShownIncident[] }
   /** Slack can't look up the membership of another person on whom the decision depends. */
   | { readonly code: 'membership_unknown'; readonly userId: string }
   /** Slack can't look up the members of approver groups. */
   | { readonly code: 'groups_unreadable'; readonly groupIds: readonly string[] }
-  /** An order that this one retries was, or may have been, carried out. */
+  /** An earlier order that this one retries was, or may have been, carried out. */
   | { readonly code: 'earlier_order'; readonly finding: EarlierFinding }
   | { readonly code: 'not_failed'; readonly state: OrderState }
   | { readonly code: 'retry_expired'; readonly days: number }
   /** The order didn't change any nameservers, or set the same ones as before. */
   | { readonly code: 'nothing_to_undo' }
   | { readonly code: 'undo_expired'; readonly hours: number }
-  /** The previous nameservers are unknown. */
   | { readonly code: 'previous_nameservers_unknown' }
   | { readonly code: 'retry_outcome_unknown' }
   | { readonly code: 'retry_already_done' }
   | { readonly code: 'retry_account_gone' }
-  /** The secret part of the order, or of its answer, belongs to another person. */
+  /** The order's input contains another person's secret. */
   | { readonly code: 'secret_input_of'; readonly ownerId: string }
+  /** The service's answer would contain another person's secret. */
   | { readonly code: 'secret_answer_of'; readonly ownerId: string }
   | { readonly code: 'not_approved_yet' }
   /** A paused order lacks approvals under the current rules. */
@@ -113,7 +113,7 @@ export type Refusal =
   | { readonly code: 'secret_key_missing' }
   | { readonly code: 'secret_undecryptable' };
 
-/** A name that can't be retried, because an earlier order has carried out the task, or still may. */
+/** A name that can't be retried, because an earlier order was, or may still be, carried out. */
 export interface EarlierFinding {
   readonly orderId: string;
   readonly name: string;

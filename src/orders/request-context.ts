@@ -17,12 +17,12 @@ import { type EnteredTime, readSchedule, type Schedule, type ScheduleIssue } fro
 import type { ServiceEndpoints } from './statement.ts';
 import { findTask } from './tasks.ts';
 
-/* Loads everything that a decision about a request needs. */
+/* Loads everything needed to decide on a request. */
 
 export interface OrderRequest {
   readonly task: OrderTaskName;
   readonly input: unknown;
-  /** The rows of a file, each with its own input. If set, the order's `input` is empty. */
+  /** Set for a bulk order: the rows of the file, each with its own input. `input` is then unused. */
   readonly bulk?: BulkRequest;
   /** Auth code or password entered in the form. */
   readonly secret: Secret | undefined;
@@ -35,15 +35,15 @@ export interface OrderRequest {
   readonly threadTs: string | undefined;
   /** Requested in a direct message: only the requester, approvers and admins see it. */
   readonly isPrivate?: boolean;
-  /** A mandate holds the name, so its regular order always waits for approval. */
+  /** The name's mandate holds the renewal, so this order always needs approval. */
   readonly isHeld?: boolean;
   readonly mandate?: MandateReference;
   /** For a mandate's order: when it is sent. */
   readonly sendAfter?: Date;
-  /** For a person's order: when they want it to be sent. */
+  /** For a person's order: the send time that the person chose. */
   readonly sendAt?: EnteredTime | undefined;
   readonly retriedOrder?: Order;
-  /** Identifies the command, form or click, so that a redelivery creates no second order. */
+  /** Identifies the command, form or click, so that a redelivery doesn't create a second order. */
   readonly deliveryId: string;
 }
 
@@ -65,7 +65,7 @@ export interface RequestContext {
   readonly request: OrderRequest;
   readonly account: Account;
   readonly checked: CheckedRequest;
-  /** The chosen time, or why the order can't be sent then. */
+  /** The chosen send time, or why the order can't be sent at that time. */
   readonly schedule: Schedule | ScheduleIssue | undefined;
   readonly evaluated: EvaluatedOrder;
   readonly price: OrderCost | undefined;
@@ -93,7 +93,7 @@ export async function loadRequest(
     evaluateOrder(context, { ...evaluationInput, usesTeamAccount: isTeamAccount(account), isHeld }),
     context.priceOrder({ ...evaluationInput, sendAfter }),
     context.findFirstExpiry(names),
-    // Fails now, not after the approval, if the account's credential can't be decrypted.
+    // Loaded so that an undecryptable credential fails the request now, not after the approval.
     context.loadClient(account.id),
   ]);
   const isSentImmediately = evaluated.requirements.outcome === 'free' && !startsAsDraft(checked, request);
@@ -127,12 +127,12 @@ export function checkRequest(
     : { kind: 'checked', task, input, names };
 }
 
-/** If so, its requester must confirm the order before anyone else sees it. */
+/** A draft must be confirmed by its requester before anyone else sees it. */
 export function startsAsDraft({ task }: CheckedRequest, { bulk }: OrderRequest): boolean {
   return task.needsConfirmation || bulk !== undefined;
 }
 
-/** An order's id, which is also its `ctid`: 60 random bits in letters and digits that aren't easily confused. */
+/** Generates 60 random bits as letters and digits that aren't easily confused. An item's `ctid` starts with this id. */
 export function generateOrderId(): string {
   const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
   return Array.from(randomBytes(12), (byte) => alphabet[byte & 31]).join('');

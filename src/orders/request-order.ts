@@ -11,7 +11,7 @@ export type RequestOutcome =
   | { readonly kind: 'refused'; readonly refusal: Refusal }
   | { readonly kind: 'already_open'; readonly order: Order };
 
-/** Loads, decides and saves a request. Starts over if a budget or a conflicting order has changed meanwhile. */
+/** Creates an order from a request. Starts over if a budget or a conflicting order has changed meanwhile. */
 export async function requestOrder(context: OrdersContext, request: OrderRequest): Promise<RequestOutcome> {
   for (;;) {
     const loaded = await loadRequest(context, request);
@@ -33,10 +33,11 @@ export async function requestOrder(context: OrdersContext, request: OrderRequest
     }
     // Other orders have reserved the rest of a budget meanwhile.
     if (conflict.conflictingOrderId === undefined) continue;
-    const conflicting = await context.store.load(conflict.conflictingOrderId, 'system');
-    if (conflicting?.deliveryId === request.deliveryId) return { kind: 'accepted', order: conflicting };
+    const conflictingOrder = await context.store.load(conflict.conflictingOrderId, 'system');
+    if (conflictingOrder?.deliveryId === request.deliveryId)
+      return { kind: 'accepted', order: conflictingOrder };
     // An order that was closed meanwhile no longer conflicts.
-    if (conflicting !== undefined && isOpen(conflicting.state))
-      return { kind: 'already_open', order: conflicting };
+    if (conflictingOrder !== undefined && isOpen(conflictingOrder.state))
+      return { kind: 'already_open', order: conflictingOrder };
   }
 }

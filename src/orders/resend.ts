@@ -16,7 +16,7 @@ export type ResendDecision =
       readonly kind: 'resend';
       readonly afterMs: number;
       readonly retryReason: RetryReason;
-      /** The request may have been carried out, but a repeat is harmless. If omitted, it provably wasn't. */
+      /** True: the request may have been carried out, but a repeat is harmless. Omitted: it provably wasn't. */
       readonly inDoubt?: boolean;
     }
   | { readonly kind: 'final'; readonly outcome: 'FAILED' | 'UNKNOWN' };
@@ -25,7 +25,7 @@ export type ResendDecision =
  * Decides whether a request is retried automatically after an error. A paid task is retried only if the service
  * provably didn't carry it out. Pure. For retries by a person, see `retry-button.ts`.
  * @param attempts attempts so far, including this one
- * @param mayBeDone the request may have been sent, and nothing proves that it wasn't carried out
+ * @param mayBeDone whether the request may have been carried out
  */
 export function decideResend(
   error: unknown,
@@ -37,7 +37,7 @@ export function decideResend(
   if (error instanceof VaultError && !mayBeDone) return FAILED;
   if (error instanceof SuspendedError) return UNKNOWN;
   if (error instanceof StatementChangedError || error instanceof RetryRefusedError) return FAILED;
-  // The cause is unknown. If the request may have been sent, so is the outcome.
+  // The cause of the error is unknown. If the request may have been sent, the outcome is unknown too.
   if (!(error instanceof ServiceError)) return mayBeDone ? UNKNOWN : resendUnsent(attempts, 'not_sendable');
   switch (error.kind) {
     case 'busy':
@@ -52,7 +52,7 @@ export function decideResend(
     case 'unknown_outcome':
     case 'invalid_response':
       if (!mayBeDone) return resendUnsent(attempts, 'no_answer');
-      // The service received the request, and its next answer would be just as unreadable.
+      // The service received the request, and its answer to a repeat would be just as unreadable.
       if (error.unreadableResponse !== undefined) return UNKNOWN;
       return task.effect !== 'charge' && task.idempotent && attempts <= MAX_RETRIES
         ? { kind: 'resend', afterMs: getDelayMs(attempts), retryReason: 'no_answer_harmless', inDoubt: true }

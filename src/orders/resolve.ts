@@ -4,7 +4,7 @@ import type { OrdersContext } from './context.ts';
 import type { Order } from './order.ts';
 import type { Refusal } from './refusal.ts';
 
-/** Checked before the form that asks for the reason opens. */
+/** Call this before opening the form for the reason. */
 export async function checkCanResolve(
   context: OrdersContext,
   order: Order,
@@ -13,7 +13,6 @@ export async function checkCanResolve(
   return checkSettlement(order, await loadApproverRights(context, order, [userId], 'general'), userId);
 }
 
-/** An approver settles an order with an unknown outcome. */
 export function resolveOrder(
   context: OrdersContext,
   orderId: string,

@@ -7,19 +7,18 @@ import { computeDeadlines } from './deadlines.ts';
 import { isWaitingForChosenTime, type Order, type OrderEvent } from './order.ts';
 
 /**
- * Detects a database that has lost commits: a backup was restored, a standby was promoted, or a disk lost confirmed
- * writes. Orders that look approved and unsent may then have been carried out, and only a person can find out.
+ * Detects that the database has lost commits, because a backup was restored, a standby was promoted, or a disk lost
+ * confirmed writes. Orders that look unsent may then have been carried out, and only a person can find out.
  */
 
-/** The database's identity, and its last heartbeat. */
 export interface HeartbeatReading {
   /** Identifies the database. A copy, another server and a promoted standby each have a different id. */
   readonly database: string;
-  /** Identifies the server process. It changes with every start. */
+  /** Identifies the server process. Changes with every start. */
   readonly server: string;
   /** The flushed position of the server's write-ahead log. */
   readonly position: number;
-  /** The server has restarted since it was verified, and its log lacks commits that this process has seen. */
+  /** The server has restarted since it was verified, and lacks commits that this process has seen. */
   readonly isBehind: boolean;
   readonly last: HeartbeatRow | undefined;
 }
@@ -31,9 +30,9 @@ export interface HeartbeatRow {
   readonly server: string;
   /** Incremented by each heartbeat of any process. */
   readonly count: number;
-  /** Whether the row was written by the transaction that it names. False for a row loaded from a dump. */
+  /** Whether the row was written by the transaction whose id it contains. False for a row loaded from a dump. */
   readonly isOriginal: boolean;
-  /** Processes that didn't stop cleanly: they are still running, or were killed. */
+  /** Processes that are still running or were killed, so that they didn't stop cleanly. */
   readonly activeProcesses: readonly string[];
   /** Changes with each write. */
   readonly version: string;
@@ -47,7 +46,7 @@ export interface Heartbeat {
    * @param beat.reading the reading that the heartbeat is based on
    * @param beat.isLast whether the process stops cleanly
    * @returns the row's new count
-   * @throws if the reading is outdated: another heartbeat was written since, or the connection leads to another server
+   * @throws if the reading is outdated: there is a newer heartbeat, or the connection leads to another server
    */
   write(beat: {
     readonly at: Date;
@@ -59,13 +58,13 @@ export interface Heartbeat {
   verify(reading: HeartbeatReading): Promise<void>;
   /** Blocks claims and sending until the server is verified. */
   suspend(): void;
-  /** @param listener called when a connection leads to another server, which is suspended until verified */
+  /** @param listener called when a connection leads to another server, where orders aren't sent until it is verified */
   onOtherServer(listener: () => void): void;
 }
 
 export interface GuardContext extends OrdersContext {
   readonly heartbeat: Heartbeat;
-  /** Unique per process and start. */
+  /** Unique per start of a process. */
   readonly processId: string;
   /** Default {@link BEAT_MS}. */
   readonly beatMs?: number;
@@ -74,17 +73,17 @@ export interface GuardContext extends OrdersContext {
 }
 
 const BEAT_MS = 15_000;
-/** A process whose heartbeats fail stops working sooner than this. */
+/** A process whose heartbeats fail stops sending orders sooner than this. */
 const MAX_SILENCE_MS = 4 * BEAT_MS;
 const RETRY_MS = 1_000;
 /**
- * After a server restart, other processes may have seen later commits than this one. They notice within this time,
- * because each uses the database every few seconds.
+ * After a server restart, another process may have seen later commits than this one. It notices the loss of commits
+ * within this time, because every process uses the database every few seconds.
  */
 const OTHER_PROCESSES_CHECK_MS = 10_000;
 /** Attempts to record a clean stop. */
 const MAX_FINAL_TRIES = 5;
-/** After this long without a bot, the states of running orders in the database aren't trusted. */
+/** If no bot ran for this long, the stored states of orders in progress aren't trusted. */
 const MAX_DOWNTIME_MS = 15 * MINUTE_MS;
 
 export interface KnownDatabase {
@@ -105,15 +104,14 @@ export async function markUnsentAsUnknown(deps: GuardContext): Promise<KnownData
   return writeAndVerify(deps, reading, false);
 }
 
-/** A sign that a database may have lost commits. */
 interface RestoreSign {
   /** For the log. */
   readonly why: string;
-  /** Other bots may have sent orders since its last heartbeat. */
+  /** Whether bots may have sent orders from another copy of the database since the last heartbeat. */
   readonly isCopy: boolean;
 }
 
-/** Why a database may have been restored while no bot ran. */
+/** Finds a sign that the database was restored while no bot ran. */
 export function findRestoreSign(
   { database, server, last }: HeartbeatReading,
   now: Date,
@@ -121,7 +119,7 @@ export function findRestoreSign(
   if (last === undefined) return undefined;
   if (last.database !== database)
     return { why: 'another database, or a server that was promoted', isCopy: true };
-  if (!last.isOriginal) return { why: 'its heartbeat was loaded from a dump', isCopy: true };
+  if (!last.isOriginal) return { why: 'the heartbeat was loaded from a dump', isCopy: true };
   if (now.getTime() - last.seenAt.getTime() > MAX_DOWNTIME_MS)
     return { why: 'no bot was running for a long time', isCopy: false };
   // A restored data folder looks the same as a machine that lost power.
@@ -130,18 +128,18 @@ export function findRestoreSign(
   return undefined;
 }
 
-/** Why a database seems to lack commits that this process has seen. For the log. */
+/** Finds a sign that the database lacks commits that this process has seen. Returns a text for the log. */
 export function findRewindSign(
   known: KnownDatabase,
   { database, isBehind, last }: HeartbeatReading,
 ): string | undefined {
   if (database !== known.database) return 'another database, or a server that was promoted';
   if (isBehind) return 'the server lost commits';
-  if (last === undefined || last.count < known.count) return 'its heartbeat went back';
-  return last.isOriginal ? undefined : 'its heartbeat was loaded from a dump';
+  if (last === undefined || last.count < known.count) return 'the heartbeat went back';
+  return last.isOriginal ? undefined : 'the heartbeat was loaded from a dump';
 }
 
-/** Must run after the orders are marked, so that a process that starts in between comes to the same conclusion. */
+/** Call this after the orders are marked, so that a process that starts in between finds the same sign. */
 async function writeAndVerify(
   deps: GuardContext,
   reading: HeartbeatReading,
@@ -160,21 +158,21 @@ async function invalidateUnsent(
   completeUntil: Date | undefined,
 ): Promise<void> {
   const now = deps.now();
-  // Orders that became due after the last heartbeat weren't sent, because nothing is claimed without heartbeats. They
-  // still need approval again, because an old copy of a data folder looks the same.
+  // Orders that became due after the last heartbeat weren't sent, because nothing is claimed without heartbeats. Still,
+  // they need a new approval, because the database may be an old copy of the data folder.
   const trustedUntil =
     isCopy || completeUntil === undefined ? now : new Date(completeUntil.getTime() + MAX_SILENCE_MS);
   for (const orderId of await deps.store.listInProgressIds()) {
     const outcome = await changeOrder(deps, orderId, (order) => decideInvalidation(order, now, trustedUntil));
-    if (outcome.ok) deps.log.warn({ orderId, why }, 'an order may have been sent before: not sent');
+    if (outcome.ok) deps.log.warn({ orderId, why }, 'order not sent: it may have been sent before');
   }
-  // Mandates' orders are announced this long before they are sent. If less time was lost, the database still has every
-  // order that was sent meanwhile.
+  // A mandate's order is announced this long before it is sent. If less time was lost, the database still has every
+  // mandate's order that was sent.
   if (completeUntil === undefined || now.getTime() - completeUntil.getTime() >= ANNOUNCEMENT_MS)
     await endMandatesAfterRestore(deps);
 }
 
-/** @param trustedUntil orders that weren't due by this time weren't sent */
+/** @param trustedUntil orders that became due later weren't sent */
 export function decideInvalidation(order: Order, now: Date, trustedUntil: Date): ChangeDecision {
   if (isScheduledAfter(order, now)) return { refusal: { code: 'not_due' } };
   if (isWaitingForChosenTime(order) && isScheduledAfter(order, trustedUntil))
@@ -215,8 +213,9 @@ export interface RunningHeartbeat {
 }
 
 /**
- * Writes a heartbeat periodically, and each time checks whether the database still has what this process has seen. If a
- * connection leads to another server, the check runs immediately, and nothing is claimed or sent there until it passes.
+ * Writes a heartbeat periodically, after checking that the database still has all commits that this process has seen.
+ * If a connection leads to another server, checks immediately. Until the check succeeds, nothing is claimed or sent
+ * there.
  */
 export function startHeartbeat(deps: GuardContext, initial: KnownDatabase): RunningHeartbeat {
   const { heartbeat, log, processId, beatMs = BEAT_MS, otherProcessesMs = OTHER_PROCESSES_CHECK_MS } = deps;
@@ -226,7 +225,7 @@ export function startHeartbeat(deps: GuardContext, initial: KnownDatabase): Runn
   let timer: NodeJS.Timeout | undefined;
   let runningBeat: Promise<void> | undefined;
   let restart = { server: initial.server, seenAt: 0 };
-  const requireChecksByOthers = ({ server, last }: HeartbeatReading) => {
+  const requireTimeForOtherProcesses = ({ server, last }: HeartbeatReading) => {
     if (restart.server !== server) restart = { server, seenAt: performance.now() };
     const isAlone = last?.activeProcesses.every((activeId) => activeId === processId) ?? true;
     if (!isAlone && performance.now() - restart.seenAt < otherProcessesMs)
@@ -238,9 +237,9 @@ export function startHeartbeat(deps: GuardContext, initial: KnownDatabase): Runn
     const why = findRewindSign(known, reading);
     if (why !== undefined) {
       heartbeat.suspend();
-      log.error({ why }, 'the database went back: orders shown as unsent become unknown');
+      log.error({ why }, 'the database lost commits: orders that look unsent become unknown');
       await invalidateUnsent(deps, { why, isCopy: true }, reading.last?.seenAt);
-    } else if (reading.server !== known.server) requireChecksByOthers(reading);
+    } else if (reading.server !== known.server) requireTimeForOtherProcesses(reading);
     known = await writeAndVerify(deps, reading, isLast);
   };
 
@@ -273,7 +272,7 @@ export function startHeartbeat(deps: GuardContext, initial: KnownDatabase): Runn
     async stopCleanly() {
       stop();
       await runningBeat;
-      // Other processes that stop at the same time may write a heartbeat in between.
+      // Another process that stops at the same time may write a heartbeat in between.
       for (let tries = 1; ; tries += 1) {
         try {
           return await beat(true);

@@ -22,7 +22,7 @@ export type RetryOutcome =
   | RequestOutcome
   /** The order's secret was deleted, so the person must enter it again. */
   | { readonly kind: 'needs_secret'; readonly order: Order }
-  /** The order was made from a file, so these rows need a new plan. */
+  /** The order is a bulk order, so these rows need a new plan. */
   | { readonly kind: 'needs_plan'; readonly order: Order; readonly rows: readonly BulkRow[] };
 
 /** The re-entered secret, or the plan of failed rows. */
@@ -32,8 +32,8 @@ export type RetryInput = Pick<
 >;
 
 /**
- * Makes a new order for the names that failed, with the same account. The person who retries becomes the requester.
- * Neither they nor an earlier requester can approve it.
+ * Requests a new order for the failed names, with the same account. The person who retries becomes the requester. The
+ * requesters of both orders can't approve the new one.
  */
 export async function retryOrder(
   deps: OrdersContext,
@@ -45,8 +45,8 @@ export async function retryOrder(
   if (order === undefined) return { kind: 'refused', refusal: { code: 'no_such_order' } };
   const refusal = (await checkRights(deps, order, userId)) ?? (await checkRetryable(deps, order));
   if (refusal !== undefined) return { kind: 'refused', refusal };
-  const earlier = await loadEarlierFindings(deps.store.load, order, findRetryableItems(order));
-  const decision = decideNamesToRetry(order, earlier);
+  const findings = await loadEarlierFindings(deps.store.load, order, findRetryableItems(order));
+  const decision = decideNamesToRetry(order, findings);
   if ('refusal' in decision) return { kind: 'refused', refusal: decision.refusal };
   const { failed: failedNames } = decision;
   if (retryInput === undefined) {
@@ -75,7 +75,7 @@ export async function retryOrder(
     reason: order.reason,
     ownership: order.ownership,
   };
-  // An order is retried only once, however often the button is clicked. The new order can be retried in turn.
+  // The delivery id ensures that an order is retried only once. The new order can be retried in turn.
   return requestOrder(deps, {
     ...request,
     ...content,
@@ -105,7 +105,7 @@ async function checkRetryable(deps: OrdersContext, order: Order): Promise<Refusa
   return { code: 'retry_expired', days: RETRY_DAYS };
 }
 
-/** The failed names, except those for which an earlier order turned out to be carried out. */
+/** The failed names, except those that an earlier order has carried out after all. */
 export function decideNamesToRetry(
   order: Order,
   findings: readonly EarlierFinding[],
@@ -117,7 +117,6 @@ export function decideNamesToRetry(
   return failed.length > 0 ? { failed } : { refusal: explainNothingToRetry(order) };
 }
 
-/** Why no name of a failed order can be retried. A request without an answer proves nothing. */
 function explainNothingToRetry({ items }: Order): Refusal {
   const isUnanswered = items.some(({ result }) => result?.lateOutcome === 'UNKNOWN');
   return { code: isUnanswered ? 'retry_outcome_unknown' : 'retry_already_done' };
@@ -130,7 +129,7 @@ function findRows(order: Order, names: readonly string[]): BulkRow[] {
     .map((item) => ({ line: item.n, name: item.name, input: getItemInput(order, item), secret: undefined }));
 }
 
-/** Whether the entered input is for the names that failed, with the order's account. */
+/** Whether the entered input is for the failed names and the order's account. */
 export function isForSameNames(
   order: Order,
   retryInput: RetryInput,

@@ -10,7 +10,7 @@ export type RevealOutcome =
       readonly kind: 'revealed';
       readonly secret: Secret;
       readonly order: Order;
-      /** To be called if the secret couldn't be shown. It can then be requested again until it expires. */
+      /** Call this if the secret couldn't be shown. Until it expires, the requester can then try again. */
       readonly restore: () => Promise<void>;
     }
   | {
@@ -44,7 +44,7 @@ export async function revealSecret(
     };
   } catch (error) {
     if (!(error instanceof VaultError)) throw error;
-    // The operator may add the missing key within the hour.
+    // The operator may add the missing key before the secret expires.
     await restore();
     return {
       kind: 'refused',

@@ -6,10 +6,9 @@ import type { OrderItem } from './order.ts';
 
 /**
  * An order's secret is encrypted together with a salt, and the hash of both is part of the approved statement. The hash
- * proves that the secret that is sent was approved. The salt prevents a short secret from being guessed from the hash.
+ * proves that exactly this secret was approved. The salt prevents guessing a short secret from the hash.
  */
 
-/** A salted secret, before encryption, and its hash. */
 export interface SaltedSecret {
   readonly saltedSecret: Secret;
   readonly hash: string;
@@ -32,7 +31,7 @@ function hashSalted(salted: Secret): string {
   return `sha256:${createHash('sha256').update(salted.reveal()).digest('hex')}`;
 }
 
-/** A request's secrets, encrypted for its order. The maps are keyed by item number. */
+/** The encrypted secrets of an order. The maps are keyed by item number. */
 export interface OrderSecrets {
   readonly inputHash: string | undefined;
   readonly sealedInput: SealedSecret | undefined;
@@ -68,7 +67,7 @@ export function sealSecrets(
   };
 }
 
-/** Included in the associated data of each encrypted value of an order. */
+/** Part of the associated data of each encrypted value of an order. */
 type OrderIdentity = { readonly id: string; readonly requesterId: string };
 type SealableItem = Pick<OrderItem, 'n' | 'name'>;
 

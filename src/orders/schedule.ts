@@ -4,7 +4,7 @@ import type { OrderTaskName } from './order.ts';
 
 /** The time at which a person wants an order to be sent. Pure. */
 
-/** A time as entered, in the person's time zone. `timeZone` is undefined if Slack doesn't know it. */
+/** A time as entered, in the person's time zone. `timeZone` is undefined if Slack doesn't know the time zone. */
 export interface EnteredTime {
   readonly text: string;
   readonly timeZone: string | undefined;
@@ -12,7 +12,7 @@ export interface EnteredTime {
 
 export interface Schedule {
   readonly at: Date;
-  /** The local time occurs twice; the first is used. */
+  /** The clocks are set back, so the local time occurs twice. The first is used. */
   readonly occursTwice: boolean;
 }
 
@@ -28,8 +28,8 @@ export type ScheduleIssue =
 
 const MIN_LEAD_MS = 5 * MINUTE_MS;
 const MAX_LEAD_MS = 90 * DAY_MS;
-/** Longer than any change of clocks, such as to daylight saving time. */
-const CLOCK_CHANGE_MS = 4 * HOUR_MS;
+/** Longer than any clock change, such as to daylight saving time. */
+const MAX_CLOCK_CHANGE_MS = 4 * HOUR_MS;
 
 /** An auth code can be shown only for an hour, and a mandate sends nothing itself. */
 export function isSchedulable(task: OrderTaskName): boolean {
@@ -65,7 +65,7 @@ function resolveSchedule(local: Date, timeZone: string): Schedule | ScheduleIssu
   try {
     const at = resolveLocalTime(local, timeZone);
     if (toLocalTime(at, timeZone).getTime() !== local.getTime()) return 'no_such_time';
-    const later = new Date(at.getTime() + CLOCK_CHANGE_MS);
+    const later = new Date(at.getTime() + MAX_CLOCK_CHANGE_MS);
     const next = new Date(local.getTime() - toLocalTime(later, timeZone).getTime() + later.getTime());
     return { at, occursTwice: next > at && toLocalTime(next, timeZone).getTime() === local.getTime() };
   } catch (error) {

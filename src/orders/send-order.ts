@@ -49,14 +49,12 @@ import type { RetryReason, StatementPart } from './summary.ts';
 import { findTask } from './tasks.ts';
 
 /**
- * The longest delay between marking an item as sent and sending its request. Once the lease has ended, a person may
- * settle the order, so a later request isn't sent.
+ * The longest delay between marking an item as sent and sending its request. It is shorter than the lease, because a
+ * person may settle the order once the lease has ended.
  */
 export const MAX_SEND_DELAY_MS = LEASE_MS / 4;
-/** How often a lease is renewed before it would end. */
 const RENEWALS_PER_LEASE = 4;
 const PARALLEL_ITEMS = 4;
-/** How long a secret result is kept. */
 const SECRET_TTL_MS = HOUR_MS;
 
 interface SendJob extends ClaimedOrder {
@@ -64,13 +62,13 @@ interface SendJob extends ClaimedOrder {
   readonly task: OrderTask;
   /** The order after this worker's last change. */
   latest: Order;
-  /** Settles with the last change that was started. Items are sent in parallel, but commits are sequential. */
+  /** The latest change, started or done. Items are sent in parallel, but changes are committed one after another. */
   lastChange: Promise<unknown>;
 }
 
 /**
- * Sends an approved order: claims it, sends one request per item, and commits each outcome. At shutdown, running
- * requests are aborted; sent items become `UNKNOWN`.
+ * Claims an approved order, sends one request per item, and commits each outcome. At shutdown, running requests are
+ * aborted, and their items become `UNKNOWN`.
  * @param snapshot the order as just read
  */
 export async function sendOrder(context: SendingContext, snapshot: Order): Promise<void> {
@@ -144,19 +142,19 @@ async function sendInParallel(
   await Promise.all(Array.from({ length: Math.min(PARALLEL_ITEMS, items.length) }, sendNextItems));
 }
 
-/** Sends wave after wave, until nothing is left, a person is needed, or the rest must wait. */
+/** Sends wave after wave until all items are sent, the rest must wait, or a person is needed. */
 async function sendWaves(job: SendJob, prepared: ReadyRequests): Promise<void> {
   while (!job.context.sendingSignal.aborted) {
     const dueItems = findDueItems(job, job.latest);
     if (!(await checkWaveOrStop(job)) || dueItems.length === 0 || !(await checkStatementOrStop(job))) return;
     const { version } = job.latest;
     await sendInParallel(job, prepared, dueItems);
-    // Nothing was sent, for example because Slack can't look up a person. Another claim will try again.
+    // Nothing could be sent, for example because Slack can't look up a person. Another claim will try again.
     if (job.latest.version === version) return;
   }
 }
 
-/** Pauses or stops the order if the next wave may not be sent. @returns whether it may */
+/** Pauses or stops the order if the next wave may not be sent. @returns whether the wave may be sent */
 async function checkWaveOrStop(job: SendJob): Promise<boolean> {
   const { context, workerId } = job;
   const pauseEndsAt = await retryUntilSuccessful(context, () => computePauseEnd(context));
@@ -168,7 +166,7 @@ async function checkWaveOrStop(job: SendJob): Promise<boolean> {
   return false;
 }
 
-/** Stops a bulk order if its rows no longer match its statement. @returns whether they match */
+/** Stops a bulk order if its rows no longer match its statement. @returns whether the rows match */
 async function checkStatementOrStop(job: SendJob): Promise<boolean> {
   const { context } = job;
   const changedParts = await retryUntilSuccessful(context, () => loadChangesSinceClaim(job));
@@ -180,7 +178,7 @@ async function checkStatementOrStop(job: SendJob): Promise<boolean> {
   return false;
 }
 
-/** How the order's rows have changed since the claim; undefined if they haven't. */
+/** The parts of the order's rows that have changed since the claim; undefined if none. */
 async function loadChangesSinceClaim({
   context,
   order,
@@ -192,8 +190,8 @@ async function loadChangesSinceClaim({
 }
 
 /**
- * Stops unsent items if one of the order's people has left. Runs before each item, because an order with many names
- * takes long. While Slack can't look up a person, unsent items wait for another claim.
+ * Stops unsent items if a person on whom the order depends has left. Runs before each item, because an order with many
+ * names takes long. While Slack can't look up a person, unsent items wait for another claim.
  * @returns whether all people are still members
  */
 async function checkMembersOrStop(job: SendJob): Promise<boolean> {
@@ -213,7 +211,7 @@ async function sendItem(job: SendJob, item: OrderItem, prepared: ReadyRequests):
   if (outcome.isAccepted === true) await job.context.recordAcceptedCredential(job.order.account.id);
 }
 
-/** The outcome of one request, with the parts of its answer that are stored. */
+/** The outcome of one request, with the parts of the answer to store. */
 interface Outcome extends SendOutcome {
   /** The service's answer, readable or not. */
   readonly response?: unknown;
@@ -223,8 +221,8 @@ interface Outcome extends SendOutcome {
 }
 
 /**
- * Sends an item's request. Each attempt is first marked as sent.
- * @returns undefined if nothing was sent because the claim was lost: another worker has the item now
+ * Sends an item's request, after marking the item as sent.
+ * @returns undefined if the item couldn't be marked, for example because another worker has claimed the order
  */
 async function requestItem(
   job: SendJob,
@@ -248,7 +246,7 @@ async function requestItem(
     let answer = await call.send(firstMark.sendDeadline);
     if (answer.kind === 'session_ended') {
       await call.sign();
-      // The refusal proves that the request wasn't carried out.
+      // The service refused the request, so it wasn't carried out.
       mayBeDone = false;
       const secondMark = await markSending(job, item, 'session_ended');
       if (secondMark === undefined) throw new RetryRefusedError(answer.refusal);
@@ -269,7 +267,7 @@ async function requestItem(
   } catch (error) {
     if (!(error instanceof ServiceError)) {
       const details = { orderId: order.id, ctid: item.ctid, sent: sentItem !== undefined, mayBeDone };
-      context.log.error({ err: error, ...details }, 'executing an order failed');
+      context.log.error({ err: error, ...details }, 'sending an item’s request failed');
     }
     const progress: RequestProgress = { ...job, account: order.account, item, sentItem, mayBeDone };
     const response = error instanceof ServiceError ? getFailedAnswer(error) : undefined;
@@ -280,19 +278,19 @@ async function requestItem(
 }
 
 function findStatementItem({ items }: Statement, { n }: OrderItem): StatementItem {
-  const item = items.find((each) => each.n === n);
+  const item = items.find((candidate) => candidate.n === n);
   if (item === undefined) throw new StatementChangedError(['names']);
   return item;
 }
 
-interface Mark {
+interface SendingMark {
   readonly sentItem: OrderItem | undefined;
   readonly sendDeadline: SendDeadline;
 }
 
 /**
  * Commits that a request is about to be sent.
- * @param retryReason why the same claim may send the request a second time
+ * @param retryReason for a second request within a claim: why it is allowed
  * @returns undefined if the request must not be sent
  * @throws {StatementChangedError} if the rows no longer match the statement
  */
@@ -300,13 +298,13 @@ async function markSending(
   job: SendJob,
   item: OrderItem,
   retryReason?: RetryReason,
-): Promise<Mark | undefined> {
+): Promise<SendingMark | undefined> {
   const { context, order } = job;
   const { wallClock, maxSendDelayMs } = context;
   // A bulk order's rows are read before each wave.
   const changedParts = order.bulk === undefined ? await loadChangesSinceClaim(job) : undefined;
   if (changedParts !== undefined) throw new StatementChangedError(changedParts);
-  // The clock is read before the commit, because the process may be suspended during it.
+  // The clock is read first, because the process may be suspended during the commit.
   const sendDeadline = { at: wallClock() + maxSendDelayMs, clock: wallClock };
   const marked = await runInTurn(job, () =>
     changeOrder(context, order.id, () => decideMark(job, item, retryReason), job.latest),
@@ -316,7 +314,7 @@ async function markSending(
   return undefined;
 }
 
-/** The commit checks the mark's guard against the rows that it has locked. */
+/** The store checks the guard against the rows that the commit has locked. */
 async function decideMark(
   job: SendJob,
   { n }: OrderItem,
@@ -339,18 +337,18 @@ async function decideMark(
   };
 }
 
-/** Temporary reasons: the order is checked again later. */
-const TEMPORARY_HOLDS: ReadonlySet<HoldReason> = new Set<HoldReason>(['not_announced', 'day_full']);
+/** Reasons that go away: the order is checked again later. */
+const TEMPORARY_HOLD_REASONS: ReadonlySet<HoldReason> = new Set<HoldReason>(['not_announced', 'day_full']);
 
 /**
- * Stops an order whose items will never be sent. After any other refusal, another worker has the order, or its state
- * has changed.
+ * Stops unsent items if the refusal is permanent. After any other refusal, nothing needs to be done: another worker has
+ * the order, its state has changed, or it is checked again later.
  */
 async function handleMarkRefusal(job: SendJob, refusal: Refusal): Promise<void> {
   const { context, order } = job;
   const orderId = order.id;
   if (refusal.code === 'earlier_order') await stopEarlierNames(context, orderId);
-  if (refusal.code === 'mandate_held' && !TEMPORARY_HOLDS.has(refusal.holdReason)) {
+  if (refusal.code === 'mandate_held' && !TEMPORARY_HOLD_REASONS.has(refusal.holdReason)) {
     await recordMandateHold(context, orderId, refusal.holdReason);
     await commitChange(job, buildMandateHold(refusal.holdReason).event);
   }
@@ -371,7 +369,7 @@ function reportOutcome(
 ): void {
   const ended = event.type === 'answered' ? event.outcome : event.type;
   context.recordDuration(task.name, ended, seconds);
-  // The answer's data can contain names of people and assets. It is stored with the order, not in the log.
+  // The answer's data can contain personal data, so it is stored only with the order.
   const { data: _data, ...result }: Partial<ItemResult> = event.type === 'answered' ? event.result : {};
   context.log.info(
     { orderId: order.id, ctid, task: task.name, ended, result },
@@ -410,19 +408,21 @@ async function restoreLostOrder({ context, latest }: SendJob, outcome: SendOutco
   const { order, log } = restored;
   const conflict = await context.store.create({ order, log });
   if (conflict === undefined) return context.advance(order);
-  // Slack has redelivered the command meanwhile, so another order has its delivery id.
+  // Slack has redelivered the command meanwhile, so another order has the delivery id.
   const remainingConflict =
     conflict.conflictingOrderId === id
       ? conflict
       : await context.store.create({ order: { ...order, deliveryId: `lost:${id}` }, log });
   if (remainingConflict !== undefined)
-    throw new Error(`recreating order ${id}: it conflicts with ${remainingConflict.conflictingOrderId}`);
+    throw new Error(
+      `recreating order ${id} failed: it conflicts with ${remainingConflict.conflictingOrderId}`,
+    );
   context.advance(order);
 }
 
-/** Releases an order if items wait for their `notBefore`, so that it can be claimed again. */
+/** Ends the claim if items still wait for their `notBefore`, so that the order can be claimed again. */
 async function releaseClaim(job: SendJob): Promise<void> {
-  // Only this worker schedules retries for items of its claim, so its own copy of the order is current.
+  // Only this worker schedules retries within its claim, so its copy of the order is up to date.
   if (findWaitingItems(job.latest).length === 0) return;
   await commitChange(job, (order) =>
     order.claim?.workerId === job.workerId ? { type: 'released' } : undefined,
@@ -431,13 +431,13 @@ async function releaseClaim(job: SendJob): Promise<void> {
 
 const NOT_DUE: ChangeDecision = { refusal: { code: 'not_due' } };
 
-/** An event, or a function of the current order; undefined changes nothing. */
+/** Undefined changes nothing. */
 type OptionalEvent = UnguardedEvent | undefined;
 type EventSource = UnguardedEvent | ((current: Order) => OptionalEvent | Promise<OptionalEvent>);
 
 /**
- * Commits an event. The order is read again only after a conflict. Every change renews the lease, so a marked item has
- * the full lease for its answer.
+ * Commits an event. The order is read again only after a conflict. Every change renews the lease, so an item's request
+ * has the full lease to get its answer.
  */
 function commitChange(
   job: SendJob,
@@ -465,8 +465,8 @@ function changeUntilCommitted(job: SendJob, event: EventSource): Promise<ChangeO
 }
 
 /**
- * Repeats an operation until the database responds, so that no outcome is lost while the database is down. If the
- * process ends before that, the worker that takes over marks the sent items as `UNKNOWN`.
+ * Repeats an operation until it succeeds, so that no outcome is lost while the database is down. If the process ends
+ * first, the worker that takes over the order marks the sent items as `UNKNOWN`.
  */
 async function retryUntilSuccessful<T>(
   { log, sendingSignal }: SendingContext,

@@ -22,9 +22,8 @@ import type { Refusal } from './refusal.ts';
 import type { ItemSummary } from './summary.ts';
 
 /**
- * The state machine of an order: which event is possible in which state, and the resulting order. Pure; the store
- * commits the result by compare-and-swap on `version`. The table comes first, then a function for each event in the
- * table's order, then shared helpers.
+ * The state machine of orders: which event is possible in which state, and the resulting order. Pure; the store commits
+ * the result by compare-and-swap on `version`. The table comes first, then a function for each event, then helpers.
  */
 
 interface Success {
@@ -35,14 +34,14 @@ interface Success {
 
 export type Transition =
   | Success
-  /** The event isn't possible in this state: nothing changes. */
+  /** The event isn't possible in this state, so nothing changes. */
   | { readonly ok: false; readonly refusal: Refusal };
 
 type EventOf<Type extends OrderEvent['type']> = Extract<OrderEvent, { readonly type: Type }>;
 
 interface TransitionRule<Type extends OrderEvent['type']> {
   readonly from: readonly OrderState[];
-  /** @returns undefined if the event doesn't apply to the order's items */
+  /** @returns undefined if the event isn't possible for other reasons, such as the states of the items */
   readonly apply: (order: Order, event: EventOf<Type>, now: Date) => Transition | undefined;
 }
 
@@ -110,11 +109,11 @@ function applyConfirmed(order: Order, event: EventOf<'confirmed'>, now: Date): T
   );
 }
 
-/** An approval of a paused order is kept even if resuming it needs more approvals. */
+/** A paused order keeps an approval even if more approvals are needed to resume the order. */
 function applyApproved(order: Order, event: EventOf<'approved'>, now: Date): Transition | undefined {
   if (order.state === 'APPROVED' && !isPaused(order)) return undefined;
   if (hasExpired(order, now)) return EXPIRED_REFUSAL;
-  // Earlier approvers may click again: a person whose approval had lapsed may have become an approver again.
+  // Approvers may click again, because a lapsed approval may have become valid again.
   const previous = order.approvals.find((approval) => approval.userId === event.by);
   const approvals = addApproval(order, event, now);
   const { exceeded, admins } = event.budget;
@@ -142,7 +141,6 @@ function applyApproved(order: Order, event: EventOf<'approved'>, now: Date): Tra
   );
 }
 
-/** Log data: the valid approvals, the price and the budgets. */
 function describeApprovals(
   { approvalsRequired, statementHash }: Order,
   approvals: readonly Approval[],
@@ -172,8 +170,8 @@ function describeApprovals(
 }
 
 /**
- * If a person approves again, the approval keeps its position and time, and agrees to the excess that the card shows
- * now. A renewed approval also gets the new time.
+ * If a person approves again, their approval keeps its position and time, but agrees to the excess that the card shows
+ * now. A renewed approval also gets a new time.
  */
 function addApproval(
   { approvals }: Order,
@@ -198,7 +196,7 @@ function addApproval(
     : [...approvals, { userId: by, at: now, agreedExcess, signed }];
 }
 
-/** Requesters never approve alone, whatever the settings allow. */
+/** Requesters can never approve their own orders in an emergency, whatever the settings allow. */
 function applyEmergencyApproved(
   order: Order,
   event: EventOf<'emergency_approved'>,
@@ -304,7 +302,7 @@ function applyClaimed(order: Order, event: EventOf<'claimed'>, now: Date): Trans
   );
 }
 
-/** An item's request is about to be sent. A second request needs proof that the first wasn't carried out. */
+/** A second request within a claim needs proof that the first one wasn't carried out. */
 function applySending(order: Order, event: EventOf<'sending'>, now: Date): Transition | undefined {
   const item = findItem(order, event.n);
   const canBeSent =
@@ -330,7 +328,6 @@ function applySending(order: Order, event: EventOf<'sending'>, now: Date): Trans
   );
 }
 
-/** An item's request provably wasn't carried out, or a repeat is harmless: it may be resent. */
 function applyRetryScheduled(
   order: Order,
   event: EventOf<'retry_scheduled'>,
@@ -388,7 +385,6 @@ function applyReleased(order: Order, event: EventOf<'released'>, now: Date): Tra
   );
 }
 
-/** Stops an order's unsent items, or some of them. */
 function applyStopped(order: Order, event: EventOf<'stopped'>, now: Date): Transition | undefined {
   const { by, itemNumbers, doneByOrderId } = event;
   const isAffected = (item: OrderItem) =>
@@ -421,12 +417,12 @@ function applyStopped(order: Order, event: EventOf<'stopped'>, now: Date): Trans
   return applyAndFinish(order, now, entry, { items });
 }
 
-/** Pauses a bulk order until a person resumes it. Its worker's requests have already ended. */
+/** Pauses a bulk order until a person resumes it. No request may be running. */
 function applyPaused(order: Order, event: EventOf<'paused'>, now: Date): Transition | undefined {
   const { bulk } = order;
-  const isOwnWorker =
+  const isByCurrentWorker =
     order.state === 'APPROVED' ? event.workerId === undefined : isClaimedBy(order, event.workerId);
-  if (!isOwnWorker || bulk === undefined || bulk.pause !== undefined) return undefined;
+  if (!isByCurrentWorker || bulk === undefined || bulk.pause !== undefined) return undefined;
   const hasUnansweredItem = order.items.some(({ state }) => state === 'SENT');
   if (hasUnansweredItem || findWaitingItems(order).length === 0) return undefined;
   const { reason, expiresAt } = event;
@@ -458,7 +454,7 @@ function applyResumed(order: Order, event: EventOf<'resumed'>, now: Date): Trans
   );
 }
 
-/** An item that an earlier request may have carried out becomes `UNKNOWN` instead of `FAILED`. */
+/** If an earlier request may have been carried out, the item becomes `UNKNOWN`, not `FAILED`. */
 function stopItem(
   item: OrderItem,
   { summary, by, doneByOrderId }: Omit<EventOf<'stopped'>, 'type'>,
@@ -477,27 +473,27 @@ function stopItem(
 }
 
 /**
- * An answer that arrives after its item was marked as unknown still counts. A worker that sent nothing may answer only
- * for its own claim, because another worker's request may be running.
+ * An answer still counts after its item was marked as unknown. A worker that abandons an item without sending a request
+ * needs the current claim, because another worker's request may be running.
  */
 function applyAnswered(order: Order, event: EventOf<'answered'>, now: Date): Transition | undefined {
   const item = findItem(order, event.n);
-  const acceptsAnswer = (unknownItem: OrderItem) =>
+  const isNewAnswer = (unknownItem: OrderItem) =>
     unknownItem.answeredAt === undefined ||
     (event.outcome !== 'UNKNOWN' && !hasSameAnswer(unknownItem, event.result));
-  const applies =
+  const isApplicable =
     event.abandonedBy === undefined
-      ? item?.state === 'SENT' || (item?.state === 'UNKNOWN' && acceptsAnswer(item))
+      ? item?.state === 'SENT' || (item?.state === 'UNKNOWN' && isNewAnswer(item))
       : event.outcome === (item?.result?.inDoubt === true ? 'UNKNOWN' : 'FAILED') &&
         isClaimedBy(order, event.abandonedBy) &&
         (item?.state === 'WAITING' || item?.state === 'SENT');
-  if (item === undefined || !applies) return undefined;
+  if (item === undefined || !isApplicable) return undefined;
   const { type: kind, outcome, result, abandonedBy } = event;
-  const claimFields = abandonedBy === undefined ? {} : { workerId: abandonedBy };
+  const workerField = abandonedBy === undefined ? {} : { workerId: abandonedBy };
   return applyAndFinish(
     order,
     now,
-    { kind, ...pickRequestFields(item), ...claimFields, outcome, result },
+    { kind, ...pickRequestFields(item), ...workerField, outcome, result },
     {
       items: replaceItem(order, event.n, {
         state: outcome,
@@ -510,17 +506,17 @@ function applyAnswered(order: Order, event: EventOf<'answered'>, now: Date): Tra
 }
 
 /**
- * The database may have lost sent requests, so orders that were about to be sent are stopped. A request that is known
- * to have been sent stops any order that hasn't ended, even a pending one.
+ * The database may have lost sent requests, so orders that were about to be sent are stopped. A lost request stops any
+ * order that hasn't ended, even a pending one.
  */
 function applyInvalidated(order: Order, event: EventOf<'invalidated'>, now: Date): Transition | undefined {
   const { summary, lostRequest } = event;
   const lostItem = findItem(order, lostRequest?.n);
-  const applies =
+  const isApplicable =
     lostRequest === undefined
       ? order.state === 'APPROVED' || order.state === 'EXECUTING'
       : lostItem !== undefined && !hasOutcome(lostItem);
-  if (!applies) return undefined;
+  if (!isApplicable) return undefined;
   const lostRequestFields =
     lostRequest === undefined || lostItem === undefined
       ? {}
@@ -541,7 +537,7 @@ function applyInvalidated(order: Order, event: EventOf<'invalidated'>, now: Date
   );
 }
 
-/** The new version follows the newest one in the log. An item that may have been carried out is never resent. */
+/** The order's new version is higher than any version in the log. All items end, so nothing more is sent. */
 function applyContradicted(order: Order, event: EventOf<'contradicted'>, now: Date): Transition {
   const { type: kind, difference, version, loggedOutcomes } = event;
   const before = { ...order, version: Math.max(order.version, version) };
@@ -572,7 +568,6 @@ function markUnknown(item: OrderItem, summary: ItemSummary): OrderItem {
   return item.state === 'UNKNOWN' ? item : { ...item, state: 'UNKNOWN', result: { ...item.result, summary } };
 }
 
-/** Saves what public records show about an item with an unknown outcome, for the person who settles it. */
 function applyHinted(order: Order, event: EventOf<'hinted'>, now: Date): Transition | undefined {
   const { n, hint } = event;
   const item = findItem(order, n);
@@ -587,7 +582,6 @@ function applyHinted(order: Order, event: EventOf<'hinted'>, now: Date): Transit
   );
 }
 
-/** A person, or public records, settle items with an unknown outcome. */
 function applyResolved(order: Order, event: EventOf<'resolved'>, now: Date): Transition | undefined {
   const unknownItems = order.items.filter(
     (item) => item.state === 'UNKNOWN' && (event.n === undefined || item.n === event.n),
@@ -615,8 +609,8 @@ function applyResolved(order: Order, event: EventOf<'resolved'>, now: Date): Tra
 }
 
 /**
- * An ended item keeps its state, because people and later orders rely on it. The late outcome is stored as well, and
- * people are notified.
+ * An ended item keeps its state, because people and later orders rely on that state. The late outcome is stored as
+ * well, and people are notified.
  */
 function applyAnsweredLate(order: Order, event: EventOf<'answered_late'>, now: Date): Transition | undefined {
   const item = findItem(order, event.n);
@@ -626,12 +620,12 @@ function applyAnsweredLate(order: Order, event: EventOf<'answered_late'>, now: D
   // The person who settled the item already knew that its outcome was unknown.
   const addsNothing = event.outcome === 'UNKNOWN' && resolvedBy !== undefined;
   const wasLost = item.sentAt === undefined && resolvedBy === undefined;
-  const isRepeated =
+  const isAlreadyKnown =
     lateOutcome === 'SUCCEEDED' || (lateOutcome === 'UNKNOWN' && event.outcome === 'UNKNOWN');
-  if (addsNothing || isRepeated || hasSameAnswer(item, event.result)) return undefined;
+  if (addsNothing || isAlreadyKnown || hasSameAnswer(item, event.result)) return undefined;
   const { type: kind, outcome, result } = event;
   const settledFields = resolvedBy === undefined ? {} : { resolvedBy };
-  const keptResult: ItemResult = {
+  const updatedResult: ItemResult = {
     ...result,
     ...settledFields,
     summary: wasLost || summary === undefined ? { code: 'sending_lost' } : summary,
@@ -641,11 +635,11 @@ function applyAnsweredLate(order: Order, event: EventOf<'answered_late'>, now: D
     order,
     now,
     { kind, ...pickRequestFields(item), outcome, ...settledFields, agrees: outcome === item.state, result },
-    { items: replaceItem(order, event.n, { answeredAt: now, result: keptResult }) },
+    { items: replaceItem(order, event.n, { answeredAt: now, result: updatedResult }) },
   );
 }
 
-/** The registry shows that an accepted task is done. Recorded once per item. */
+/** Recorded once per item. */
 function applyConfirmedByRegistry(
   order: Order,
   event: EventOf<'confirmed_by_registry'>,
@@ -662,7 +656,7 @@ function applyConfirmedByRegistry(
   );
 }
 
-/** The registry doesn't show an accepted task yet. Recorded once per item. */
+/** Recorded once per item. */
 function applyOverdue(order: Order, event: EventOf<'overdue'>, now: Date): Transition | undefined {
   const item = findItem(order, event.n);
   if (item?.state !== 'SUCCEEDED' || item.result === undefined) return undefined;
@@ -675,7 +669,7 @@ function applyOverdue(order: Order, event: EventOf<'overdue'>, now: Date): Trans
   );
 }
 
-/** Whether the new nameservers answer. Recorded only when it changes. */
+/** Recorded only when the delegation changes. */
 function applyDelegationSeen(
   order: Order,
   event: EventOf<'delegation_seen'>,
@@ -693,7 +687,7 @@ function applyDelegationSeen(
   );
 }
 
-/** Whatever the order's outcome, the review stays open until another admin signs off. */
+/** The review stays open until another admin signs off, whatever the order's outcome. */
 function applySignedOff(order: Order, { type, by }: EventOf<'signed_off'>, now: Date): Transition {
   const { emergencyApprovedBy, signedOffBy } = order;
   if (emergencyApprovedBy === undefined) return refuse({ code: 'nothing_to_sign_off' });
@@ -773,7 +767,7 @@ function replaceItem(order: Order, n: number, changes: Partial<OrderItem>): read
   return order.items.map((item) => (item.n === n ? { ...item, ...changes } : item));
 }
 
-/** An attempt that failed before `sentAt` is included; otherwise it could be repeated forever. */
+/** Includes an attempt that failed before the item was marked as sent; otherwise, it could be repeated forever. */
 function countAttempts(item: OrderItem): number {
   return item.state === 'WAITING' ? item.attempts + 1 : item.attempts;
 }
@@ -792,14 +786,14 @@ function hasOutcome({ state }: OrderItem): boolean {
   return state === 'SUCCEEDED' || state === 'FAILED';
 }
 
-/** An answer may arrive again, because a commit can succeed although its confirmation is lost. */
+/** The same answer may be committed twice, because a commit can succeed although its confirmation is lost. */
 function hasSameAnswer(item: OrderItem, result: ItemResult): boolean {
   const fields = pickServiceFields(item.result);
   const isEmpty = Object.values(fields).every((value) => value === undefined);
   return item.answeredAt !== undefined && !isEmpty && isDeepStrictEqual(fields, pickServiceFields(result));
 }
 
-/** The part of a result that came from the service. The bot's own summary may change later. */
+/** Picks the part of a result that came from the service, without the bot's own summary, which may change later. */
 function pickServiceFields(result: ItemResult | undefined) {
   const { code, text, stid, httpStatus, messages, errorKind } = result ?? {};
   return { code, text, stid, httpStatus, messages, errorKind };
@@ -839,27 +833,26 @@ function applyChanges(order: Order, now: Date, entry: NewLogEntry, changes: Part
   };
 }
 
-/** Applies a change. If it ends the last item, the order gets its outcome. */
+/** Applies a change. If all items have ended, the order gets its outcome. */
 function applyAndFinish(order: Order, now: Date, entry: NewLogEntry, changes: Partial<Order>): Success {
   const result = applyChanges(order, now, entry, changes);
   const outcome = computeOutcome(result.order.items);
   if (outcome === undefined || outcome === result.order.state) return result;
-  const finished = {
+  const finishedOrder = {
     ...result.order,
     ...buildClosing(outcome, now),
     closedAt: outcome === 'UNKNOWN' ? undefined : now,
   };
   return {
     ok: true,
-    order: finished,
+    order: finishedOrder,
     log: [
       ...result.log.map((logEntry) => ({ ...logEntry, state: outcome })),
-      buildFinishedEntry(finished, entry.kind, now),
+      buildFinishedEntry(finishedOrder, entry.kind, now),
     ],
   };
 }
 
-/** @param endingEvent the kind of the event that ended the order */
 function buildFinishedEntry({ state, version }: Order, endingEvent: string, at: Date): OrderLogEntry {
   return { kind: 'finished', actor: SYSTEM, endingEvent, at, state, version };
 }

@@ -2,7 +2,7 @@ import type { SecretCommitment } from '../service/secret.ts';
 import type { RequestDescription } from '../service/task.ts';
 import type { OrderTaskName } from './order.ts';
 
-/** A value of a request; a secret is a {@link SecretCommitment}. */
+/** A value in a request. Secrets are replaced by a {@link SecretCommitment}. */
 export type StatementValue = string | number | boolean | readonly StatementValue[] | StatementObject;
 
 export interface StatementObject {
@@ -10,7 +10,7 @@ export interface StatementObject {
 }
 
 export type StatementRequest =
-  /** Nothing is sent. The item allows other orders under these terms. */
+  /** Sends nothing, but allows other orders under these terms. */
   | { readonly interface: 'none'; readonly terms: StatementObject }
   | (Omit<Extract<RequestDescription, { interface: 'json' }>, 'body'> & { readonly body?: StatementValue })
   | (Omit<Extract<RequestDescription, { interface: 'xml' }>, 'element'> & {
@@ -24,14 +24,14 @@ export interface StatementItem {
   readonly request: StatementRequest;
 }
 
-/** Everything an order sends to the service, without its secrets. */
+/** Everything that an order sends to the service, without the secrets. */
 export interface Statement {
   readonly version: 1;
   readonly order: string;
   readonly task: OrderTaskName;
-  /** The time that its requester chose, in UTC (ISO 8601). */
+  /** The requester's chosen send time, in UTC (ISO 8601). */
   readonly notBefore?: string;
-  /** The JSON interface's URL, or the XML interface's if all requests are XML. */
+  /** The URL of the JSON interface, or of the XML interface if all requests are XML. */
   readonly service: string;
   /** `SERVICE_REPLY_TO`, sent with JSON requests. */
   readonly replyTo?: string;

@@ -16,13 +16,13 @@ import type {
 import { findTask } from './tasks.ts';
 
 /**
- * The statement: everything an order sends. It is shown to people, hashed and approved, and requests are built from it.
- * Pure.
+ * Builds the statement of an order: everything that the order sends. People are shown the statement and approve its
+ * hash, and requests are built from it. Pure.
  */
 
 /** The domain service's URLs and the reply-to address of JSON requests, from the configuration. */
 export interface ServiceEndpoints {
-  /** Undefined without a domain service. Then orders have no statement, and nothing is sent. */
+  /** Undefined without a domain service. Orders then have no statement, and nothing is sent. */
   readonly jsonUrl: string | undefined;
   readonly xmlUrl: string | undefined;
   readonly replyTo: string | undefined;
@@ -101,7 +101,7 @@ function toStatementRequest(
   return body === undefined ? rest : { ...rest, body: toStatementValue(body) };
 }
 
-/** Leaves out undefined values, which aren't sent. */
+/** Omits undefined values, which aren't sent. */
 function toStatementObject(values: WireObject): StatementObject {
   return Object.fromEntries(
     Object.entries(values).flatMap(([field, value]) =>

@@ -4,7 +4,7 @@ import type { OrdersContext } from './context.ts';
 import { buildEarlierOrderStop, loadEarlierFindings } from './earlier.ts';
 import { findWaitingItems, isFinal, type Order } from './order.ts';
 
-/** The requester or an approver stops unsent items. A running request continues, and its answer is kept. */
+/** Stops unsent items for the requester or an approver. Running requests continue, and their answers are kept. */
 export function stopOrder(context: OrdersContext, orderId: string, userId: string): Promise<ChangeOutcome> {
   return changeOrder(context, orderId, async (order) => {
     const isOwn = order.requesterId === userId;
@@ -23,7 +23,7 @@ function decideStop(order: Order, rights: ApproverRights | undefined, userId: st
   return { event: { type: 'stopped', by: userId, summary: { code: 'stopped' } } };
 }
 
-/** Stops every name of a retry for which an earlier order was, or may still be, carried out. */
+/** Stops all names of a retry that an earlier order has carried out, or may still carry out. */
 export async function stopEarlierNames(deps: ChangeContext, orderId: string): Promise<ChangeOutcome> {
   for (;;) {
     const outcome = await changeOrder(deps, orderId, async (order) => {

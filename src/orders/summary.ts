@@ -6,8 +6,8 @@ import { requestIssueSchema } from '../service/request-issue.ts';
 import { inputIssueSchema } from './input-issue.ts';
 
 /**
- * Codes for the bot's own summaries of items and events. They are stored with orders, so don't remove or rename
- * released codes.
+ * Codes for the bot's own summaries of items and events. The codes are stored with orders, so don't remove or rename
+ * released ones.
  */
 
 const PLAIN_CODES = [
@@ -17,7 +17,7 @@ const PLAIN_CODES = [
   'decryption_failed',
   'done',
   'error_while_sending',
-  /** The mandate has started. It sends nothing itself. */
+  /** The mandate, which sends nothing itself, has started. */
   'in_force',
   'log_differs',
   'may_also_be_sent',
@@ -58,7 +58,6 @@ export type StatementPart = (typeof STATEMENT_PARTS)[number];
 export const SENDING_DIFFERENCES = [...SIGNATURE_DIFFERENCES, 'count', 'refused', 'no_keys'] as const;
 export type SendingDifference = (typeof SENDING_DIFFERENCES)[number];
 
-/** How an order's rows differ from its log. */
 export const LOG_DIFFERENCES = ['missing', 'older', 'sent', 'ended'] as const;
 export type LogDifference = (typeof LOG_DIFFERENCES)[number];
 
@@ -74,13 +73,13 @@ const plainSummarySchemas = [
   z.object({ code: z.literal('earlier_order'), orderId: z.string(), outcome: z.enum(['done', 'open']) }),
   z.object({ code: z.literal('request_invalid'), issue: requestIssueSchema }),
   z.object({ code: z.literal('rules_changed'), issues: z.array(inputIssueSchema) }),
-  /** When the order was due, the policy refused it. */
+  /** The policy refused the order when it was due. */
   z.object({ code: z.literal('policy_refuses'), rules: z.array(storedRuleSchema) }),
   /** The mandate now holds the order. */
   z.object({ code: z.literal('mandate_held'), holdReason: holdReasonSchema }),
   /** The order's rows no longer match the statement that people saw. */
   z.object({ code: z.literal('statement_changed'), parts: z.array(z.enum(STATEMENT_PARTS)) }),
-  /** The approvals aren't signed as required. */
+  /** The approvals lack required signatures. */
   z.object({ code: z.literal('not_signed'), differs: z.array(z.enum(SENDING_DIFFERENCES)) }),
   z.object({ code: z.literal('settled'), outcome: z.enum(['SUCCEEDED', 'FAILED']) }),
 ] as const;
@@ -88,7 +87,7 @@ const plainSummarySchema = z.discriminatedUnion('code', plainSummarySchemas);
 
 const earlierUnansweredSchema = z.object({
   code: z.literal('earlier_unanswered'),
-  /** The outcome of the latest request. An earlier one may have been carried out. */
+  /** The outcome of the latest request. An earlier request may have been carried out. */
   since: plainSummarySchema,
 });
 
@@ -96,7 +95,7 @@ const requestSummarySchema = z.discriminatedUnion('code', [...plainSummarySchema
 
 const sendingLostSchema = z.object({
   code: z.literal('sending_lost'),
-  /** The outcome of the request whose mark the database had lost. */
+  /** The outcome of the request that the database had lost. */
   since: requestSummarySchema.exactOptional(),
 });
 

@@ -47,7 +47,7 @@ import { defineOrderTask, type OrderTask } from './order-task.ts';
 import { isWebAddress, readRedirectSource } from './redirect-address.ts';
 import type { PlainSummary } from './summary.ts';
 
-/** Names per order. With more, the card would be hard to read. */
+/** Maximum number of names per order, so that the card stays readable. */
 export const MAX_NAMES = 50;
 const TOO_MANY_NAMES: z.output<typeof limitIssueCodeSchema> = 'too_many_names';
 
@@ -319,7 +319,7 @@ const nameservers = defineOrderTask({
   toWire: (input) => ({ name: input.name, nameServers: input.nameServers.map((name) => ({ name })) }),
 });
 
-/** An email redirect leads to an email address, any other to a web address. */
+/** The target of an email redirect must be an email address, any other target a web address. */
 function findTargetIssues(
   field: 'target' | 'backup',
   target: string | undefined,
@@ -338,7 +338,7 @@ function toConstraints(
   return value === undefined || value === '' ? [] : [{ field, kind }];
 }
 
-/** The interface that a person chose. Used if no field requires one. */
+/** The interface that a person chose, for tasks where no field decides the interface. */
 const interfaceSchema = z.enum(['json', 'xml'], 'interface_unknown' satisfies PlainIssueCode).optional();
 
 function toChoiceConstraint(chosen: unknown, choice: Interface): InterfaceConstraint[] {
@@ -516,7 +516,7 @@ const mandate: OrderTask<'mandate'> = {
   needsConfirmation: false,
   nameField: 'mandate_names',
   hasSecretResult: false,
-  // A mandate's renewals need the same interfaces as any other renewal.
+  // Renewals by a mandate need the same interfaces as other renewals.
   findUnsupportedReason: (interfaces) => renew.findUnsupportedReason(interfaces),
   findInterfaces: (interfaces) => renew.findInterfaces(interfaces),
   findConstraints: (input) => renew.findConstraints(input),
@@ -547,7 +547,7 @@ export function readMandateTerms(input: unknown): MandateTerms | undefined {
   return mandateTermsSchema.safeParse(input).data;
 }
 
-/** All tasks that create orders, in display order. A new one needs a row here and a declaration in `service/tasks`. */
+/** All tasks that create orders, in display order. A new task needs a row here and a declaration in `service/tasks`. */
 export const ORDER_TASKS = {
   create,
   transfer,
@@ -575,8 +575,8 @@ export function findTask(name: OrderTaskName): OrderTask {
 }
 
 /**
- * How the zones' rules now forbid an order's input; undefined if they still allow it.
- * @param items the items of a bulk order to check; default: waiting ones
+ * Why the zones' rules no longer allow an order's input; undefined if they still do.
+ * @param items the items of a bulk order to check; default: waiting items
  */
 export function findRuleChange(
   order: Order,

@@ -4,7 +4,6 @@ import { findUndoDeadline, isRequester, type Order, UNDO_HOURS } from './order.t
 import type { Refusal } from './refusal.ts';
 import { type RequestOutcome, requestOrder } from './request-order.ts';
 
-/** The nameservers that a name had before an order changed them. */
 export type PreviousNameServers =
   | { readonly kind: 'known'; readonly nameServers: readonly string[] }
   | { readonly kind: 'unknown' }
@@ -20,8 +19,8 @@ export interface UndoRequest {
 }
 
 /**
- * Requests a new order with the previous nameservers, using the same account. The new order is confirmed and approved
- * like any other. The person who clicks is its requester.
+ * Requests a new order with the previous nameservers and the same account, on behalf of the person who clicked. The new
+ * order is confirmed and approved like any other.
  */
 export async function undoOrder(deps: OrdersContext, request: UndoRequest): Promise<RequestOutcome> {
   const { orderId, userId } = request;

@@ -9,20 +9,21 @@ import type { OrdersContext } from './context.ts';
 import { isRequester, type Order } from './order.ts';
 import type { OrderFilter, OrderStore } from './ports.ts';
 
-/** The visibility of orders, and the recipients of notifications about pending ones. */
+/** Who may see an order, and who is notified about a pending one. */
 
 export interface PersonViewer {
   readonly id: string;
   readonly isAdmin: boolean;
 }
 
-/** Whether a person sees other people's private orders in lists. Admins do, and so do the approvers in the settings. */
+/** Whether a person may see other people's private orders in lists, as an admin or an approver in the settings. */
 export async function canSeeAll(deps: OrdersContext, { id, isAdmin }: PersonViewer): Promise<boolean> {
   return isAdmin || (await isApproverInSettings(deps, id));
 }
 
 /**
- * The orders that match a filter and that a person may see. Whether they are an approver is checked only if it matters.
+ * The orders that match a filter and that a person may see. The person's rights are checked only if private orders
+ * match.
  */
 export async function listVisible(
   deps: OrdersContext,
@@ -53,7 +54,6 @@ export async function loadVisible(
   return order !== undefined && (await canSee(deps, order, viewer)) ? order : undefined;
 }
 
-/** The ids of the orders that a person may see. The existence of the others is shown, but nothing else. */
 export async function filterVisibleIds(
   deps: OrdersContext,
   viewer: PersonViewer,
@@ -67,7 +67,7 @@ export async function filterVisibleIds(
   return new Set(orders.filter((_, index) => areVisible[index]).map(({ id }) => id));
 }
 
-/** The ids of private orders, which aren't named in public channels. */
+/** Returns the ids of private orders, which aren't named in public channels. */
 export async function filterPrivateIds(
   { store }: { readonly store: Pick<OrderStore, 'load'> },
   ids: readonly string[],

@@ -1,8 +1,8 @@
 import { checkServerIdentity, connect, type PeerCertificate } from 'node:tls';
 
 /**
- * `value` has the expiry in ISO 8601, then `issuer:` with the issuer, if known, and `mismatch:` with the
- * first few names, if the certificate is for other names.
+ * `value` has the expiry in ISO 8601, then `issuer:…` if the issuer is known, and `mismatch:…` with the
+ * first few names if the certificate is for other names.
  */
 export type CertificateReading =
   | { readonly state: 'seen'; readonly value: readonly [string, ...string[]] }
@@ -22,7 +22,8 @@ const MAX_NAMES = 3;
 const MAX_TEXT_LENGTH = 100;
 
 /**
- * Reads the certificate of `https://name`, using SNI. Sends no request and doesn't check trust.
+ * Reads the certificate of `https://name`, using SNI. Sends no request and accepts untrusted
+ * certificates.
  * @param addresses the only addresses to connect to, so that a second DNS lookup can't change the target
  * @throws the signal's reason when aborted
  */

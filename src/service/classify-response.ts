@@ -2,7 +2,7 @@ import { type Envelope, hasErrorType, hasSuccessCode, isRefusal } from './envelo
 import type { ServiceErrorKind } from './errors.ts';
 import type { SendableTask } from './task.ts';
 
-/** Each is the success code of only one task. See “Task codes” in the service's API documentation. */
+/** Each code belongs to exactly one task. See “Task codes” in the service's API documentation. */
 const KNOWN_SUCCESS_CODES: ReadonlySet<string> = new Set([
   'S1321001',
   'S1321003',
@@ -12,7 +12,7 @@ const KNOWN_SUCCESS_CODES: ReadonlySet<string> = new Set([
   'S0110005',
 ]);
 
-export type ResponseClass =
+export type ResponseClassification =
   | { readonly kind: 'done' }
   | {
       readonly kind: Exclude<ServiceErrorKind, 'not_sent' | 'token_used' | 'unsupported' | 'invalid_input'>;
@@ -24,59 +24,58 @@ interface ReceivedResponse {
   readonly status: number;
   /** Undefined if the body was unreadable. */
   readonly envelope: Envelope | undefined;
-  /** Why the body was unreadable. */
-  readonly unreadable: string;
+  readonly unreadableReason: string;
   readonly retryAfterMs?: number | undefined;
 }
 
 /**
- * The API documents neither statuses nor bodies of failed requests. So only 4xx, or an envelope with an error
- * code, is a refusal. Anything else leaves the outcome unknown, because an order that is wrongly treated as
- * refused could be placed and paid twice.
+ * The API documents neither the status codes nor the bodies of failed responses. So only 4xx, or an envelope
+ * with an error code, is a refusal. Anything else leaves the outcome unknown, because an order that is wrongly
+ * treated as refused could be placed and paid twice.
  */
 export function classifyResponse(
-  task: Pick<SendableTask<unknown>, 'effect' | 'successCode' | 'isProvenByOutput'>,
-  { status, envelope, unreadable, retryAfterMs }: ReceivedResponse,
-): ResponseClass {
+  task: Pick<SendableTask<unknown>, 'effect' | 'successCode' | 'outputProvesSuccess'>,
+  { status, envelope, unreadableReason, retryAfterMs }: ReceivedResponse,
+): ResponseClassification {
   const { effect } = task;
   const unclearKind = effect === 'read' ? 'invalid_response' : 'unknown_outcome';
   const retryDetails = retryAfterMs === undefined ? {} : { retryAfterMs };
-  const statusText = formatStatus(envelope);
+  const statusSuffix = formatStatus(envelope);
   if (status >= 200 && status < 300) {
-    if (envelope === undefined) return { kind: unclearKind, problem: unreadable };
-    if (isRefusal(envelope)) return { kind: 'refused', problem: `the service refused it${statusText}` };
+    if (envelope === undefined) return { kind: unclearKind, problem: unreadableReason };
+    if (isRefusal(envelope)) return { kind: 'refused', problem: `the service refused it${statusSuffix}` };
     const contradiction = findContradiction(envelope, task);
     return contradiction === undefined
       ? { kind: 'done' }
-      : { kind: unclearKind, problem: `the service ${contradiction}${statusText}` };
+      : { kind: unclearKind, problem: `the service ${contradiction}${statusSuffix}` };
   }
   if (status >= 400 && status < 500 && status !== 408) {
     // The status is a refusal but the envelope reports success, so the outcome is unknown.
     if (envelope !== undefined && hasSuccessCode(envelope))
-      return { kind: unclearKind, problem: `the service contradicts itself: HTTP ${status}${statusText}` };
+      return { kind: unclearKind, problem: `the service contradicts itself: HTTP ${status}${statusSuffix}` };
     if (status === 401 || status === 403)
-      return { kind: 'auth', problem: `the service refused the account (HTTP ${status})${statusText}` };
+      return { kind: 'auth', problem: `the service refused the account (HTTP ${status})${statusSuffix}` };
     if (status === 429)
-      return { kind: 'busy', problem: `the service is busy (HTTP 429)${statusText}`, ...retryDetails };
-    return { kind: 'refused', problem: `the service refused it (HTTP ${status})${statusText}` };
+      return { kind: 'busy', problem: `the service is busy (HTTP 429)${statusSuffix}`, ...retryDetails };
+    return { kind: 'refused', problem: `the service refused it (HTTP ${status})${statusSuffix}` };
   }
   if (status === 503 && effect === 'read')
-    return { kind: 'busy', problem: `the service is busy (HTTP 503)${statusText}`, ...retryDetails };
+    return { kind: 'busy', problem: `the service is busy (HTTP 503)${statusSuffix}`, ...retryDetails };
   const answer = status >= 300 && status < 400 ? 'a redirect, which is never followed' : 'no clear answer';
-  return { kind: unclearKind, problem: `the service sent ${answer} (HTTP ${status})${statusText}` };
+  return { kind: unclearKind, problem: `the service sent ${answer} (HTTP ${status})${statusSuffix}` };
 }
 
-/** Returns why a success code doesn't prove that this task was carried out, if so. */
+/** Returns why a success code doesn't prove that this task was carried out, or undefined if it does. */
 function findContradiction(
   envelope: Envelope,
-  { successCode, isProvenByOutput = false }: Parameters<typeof classifyResponse>[0],
+  { successCode, outputProvesSuccess = false }: Parameters<typeof classifyResponse>[0],
 ): string | undefined {
   const { code, type } = envelope.status;
   if (!hasSuccessCode(envelope)) return undefined;
-  if (hasErrorType(envelope)) return `contradicts itself, a success code with the type ${type}`;
+  if (hasErrorType(envelope)) return `contradicts itself: a success code with the type ${type}`;
   if (code === successCode) return undefined;
   const belongsToOtherTask =
-    KNOWN_SUCCESS_CODES.has(code) || (successCode !== undefined && !isProvenByOutput);
+    KNOWN_SUCCESS_CODES.has(code) || (successCode !== undefined && !outputProvesSuccess);
   return belongsToOtherTask ? 'responded with the success code of another task' : undefined;
 }
 
@@ -86,7 +85,7 @@ function formatStatus(envelope: Envelope | undefined): string {
   return text === '' ? `: ${code}` : `: ${code} ${text}`;
 }
 
-/** Whether the session may have ended. The API documents no codes for that, so the text decides. */
+/** Whether the session may have ended. The API documents no codes for this, so the text is searched. */
 export function isSessionError(envelope: Envelope): boolean {
   const texts = [envelope.status.text, ...envelope.messages.map(({ text }) => text ?? '')];
   return texts.some((text) => /\b(session|not logged in|log ?in again|authentication)\b/i.test(text));

@@ -63,7 +63,7 @@ export interface DescribedCall extends Omit<CallOptions, 'keys' | 'interface'> {
   readonly itemName: string;
 }
 
-/** One call of a task under one deadline, in steps: sign, send, and once again if the session had ended. */
+/** A call of one task under one deadline, in steps: sign, send, and both again if the session has ended. */
 export interface ServiceCall<O> {
   /** Opens a session or gets a token if needed. */
   sign(): Promise<void>;
@@ -73,7 +73,7 @@ export interface ServiceCall<O> {
    * @throws {ServiceError | SuspendedError}
    */
   send(sendDeadline?: SendDeadline): Promise<SendResult<O>>;
-  /** Must always be called, because closing the client waits for it. */
+  /** Must always be called, because closing the client waits until all calls have ended. */
   end(): void;
 }
 
@@ -158,13 +158,12 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
   };
 }
 
-/** A counter, because a set of promises would keep large results in memory. */
+/** Counts running calls, because a set of promises would keep large results in memory. */
 class CallCounter {
   isClosed = false;
   #running = 0;
   #onIdle = (): void => undefined;
 
-  /** @throws {ServiceError} if the client is closed */
   throwIfClosed(task: string): void {
     if (this.isClosed) throw createServiceError('not_sent', { task, name: task }, 'this client is closed');
   }
@@ -296,7 +295,7 @@ async function verify(
 
 /**
  * Whether a refusal may mean that the session has ended, and proves that the task wasn't carried out, so that
- * a second request is safe. For a task that charges, only 401 and 403 prove that.
+ * a second request is safe. For a task that charges, only 401 and 403 are such a proof.
  */
 function isSafeToRetryInNewSession(effect: Effect, error: unknown): error is ServiceError {
   if (!(error instanceof ServiceError)) return false;

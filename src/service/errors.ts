@@ -57,8 +57,8 @@ export interface UnreadableResponse {
 }
 
 /**
- * The process was suspended for too long right before sending. Nothing was sent, but the order may have been
- * settled meanwhile.
+ * The process was suspended for too long right before sending. Nothing was sent, but a person may have settled
+ * the order in the meantime.
  */
 export class SuspendedError extends Error {
   override readonly name = 'SuspendedError';

@@ -80,7 +80,7 @@ export interface Activity {
   readonly ctid?: string | undefined;
 }
 
-interface RequestPlan<O> {
+interface DescribedRequest<O> {
   readonly task: SendableTask<O>;
   readonly activity: Activity;
   readonly description: RequestDescription;
@@ -93,7 +93,7 @@ export interface TaskSignature {
   readonly xml: (credential: Credential) => XmlSignature | undefined;
 }
 
-export interface PreparedRequest<O> extends Omit<RequestPlan<O>, 'general'> {
+export interface PreparedRequest<O> extends Omit<DescribedRequest<O>, 'general'> {
   readonly unsigned: UnsignedRequest;
 }
 
@@ -151,15 +151,15 @@ export function prepareTask<I, O>(
 
 export function prepareDescribedRequest<O>(
   context: ClientContext,
-  { general = {}, ...plan }: RequestPlan<O>,
+  { general = {}, ...described }: DescribedRequest<O>,
 ): PreparedRequest<O> {
-  const { description, activity } = plan;
+  const { description, activity } = described;
   const unsigned = encodeOrThrow(activity, () =>
     description.interface === 'json'
       ? prepareJson(context, description, general)
       : prepareXml(context, description),
   );
-  return { ...plan, unsigned };
+  return { ...described, unsigned };
 }
 
 type DescriptionFor<Type extends Interface> = Extract<RequestDescription, { interface: Type }>;
@@ -212,7 +212,7 @@ function parseResponse<O>(
   response: HttpResponse,
 ): CallResult<O> {
   const { status, headers } = response;
-  const { decoded, unreadable: unreadableReason } = decode(via, response);
+  const { decoded, unreadableReason } = decode(via, response);
   const sentSecrets = [...new Set([...context.secrets, ...findSecrets([signature, description])])];
   const secrets = decoded === undefined ? sentSecrets : [...sentSecrets, ...findPasswords(decoded.envelope)];
   let envelope = decoded === undefined ? undefined : maskDecoded(decoded, secrets);
@@ -237,16 +237,16 @@ function parseResponse<O>(
     });
 
   const retryAfterMs = parseRetryAfter(headers['retry-after'], context.now());
-  const verdict = classifyResponse(task, { status, envelope, unreadable: unreadableReason, retryAfterMs });
+  const classification = classifyResponse(task, { status, envelope, unreadableReason, retryAfterMs });
   const readOutput = (): TaskResult<O> => {
     if (decoded === undefined || envelope === undefined) throw new InvalidResponseError(unreadableReason);
     const readableEnvelope = task.readsSecrets === true ? decoded.envelope : envelope;
     return task.output({ envelope: readableEnvelope, setCookie: toHeaderList(headers['set-cookie']) });
   };
-  if (verdict.kind !== 'done') {
+  if (classification.kind !== 'done') {
     if (task.readsSecrets === true && envelope !== undefined)
       envelope = maskReadSecrets(readOutput, envelope, secrets);
-    throw createError(verdict.kind, verdict.problem, verdict.retryAfterMs);
+    throw createError(classification.kind, classification.problem, classification.retryAfterMs);
   }
   if (decoded === undefined || envelope === undefined)
     throw createError(getUnclearOutcomeKind(task), unreadableReason);
@@ -363,15 +363,17 @@ function escapeBytes(text: string, isText: boolean): string {
 function decode(
   via: Interface,
   { body, headers }: HttpResponse,
-): { readonly decoded?: DecodedResponse; readonly unreadable: string } {
-  if (body === undefined) return { unreadable: 'the response is compressed in a way that cannot be read' };
+): { readonly decoded?: DecodedResponse; readonly unreadableReason: string } {
+  if (body === undefined)
+    return { unreadableReason: 'the response is compressed in a way that cannot be read' };
   const contentType = toHeaderList(headers['content-type'])[0];
   try {
     const decoded = via === 'json' ? decodeJson(body, contentType) : decodeXml(body, contentType);
-    return { decoded, unreadable: '' };
+    return { decoded, unreadableReason: '' };
   } catch (error) {
     return {
-      unreadable: error instanceof InvalidResponseError ? error.message : 'the response could not be read',
+      unreadableReason:
+        error instanceof InvalidResponseError ? error.message : 'the response could not be read',
     };
   }
 }

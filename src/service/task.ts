@@ -52,8 +52,8 @@ export interface ServiceTask<I, O> {
   readonly idempotent: boolean;
   /** The documented success code. If undefined, any success code is accepted. */
   readonly successCode?: string | undefined;
-  /** The output, such as a session, proves success, so any success code is accepted except another task's. */
-  readonly isProvenByOutput?: boolean;
+  /** Whether an output, such as a session, proves success, so that any code but another task's is accepted. */
+  readonly outputProvesSuccess?: boolean;
   /** The activity for error messages, such as `renewing cafe.rest`. Never contains a secret. */
   activity(input: I): string;
   readonly json?: JsonShape<I>;
@@ -70,7 +70,7 @@ export interface ServiceTask<I, O> {
 /** The parts of a task needed to send a described request and parse its response. */
 export type SendableTask<O> = Pick<
   ServiceTask<never, O>,
-  'name' | 'effect' | 'successCode' | 'isProvenByOutput' | 'readsSecrets' | 'output'
+  'name' | 'effect' | 'successCode' | 'outputProvesSuccess' | 'readsSecrets' | 'output'
 >;
 
 /** Properties of a task that don't depend on its input. */

@@ -21,7 +21,7 @@ export const manifestSchema = z.object({
   sequences: z.record(z.string(), z.string()),
   /** Approved orders without a known result, and orders waiting for approval. */
   orders: z.object({ underWay: z.number(), waiting: z.number() }),
-  /** The keys needed to decrypt its values. */
+  /** Ids of the keys needed to decrypt values in the backup. */
   keys: z.array(z.string()),
 });
 export type Manifest = z.output<typeof manifestSchema>;
@@ -111,7 +111,7 @@ export class BackupReader {
   }
 
   /**
-   * Compares what was read with the last line.
+   * Compares the rows and hash of what was read with the last line.
    * @throws {BackupFileError} if they differ
    */
   async verifyTrailer(): Promise<void> {

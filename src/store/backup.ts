@@ -17,7 +17,7 @@ import { withSession } from './session.ts';
  */
 export async function takeBackup(url: string, path: string): Promise<Manifest> {
   const partialPath = `${path}.${randomUUID()}.partial`;
-  // Only its owner may read it, because it has personal data and encrypted secrets.
+  // Readable only by the owner, because a backup has personal data and encrypted secrets.
   const file = await open(partialPath, 'wx', 0o600);
   try {
     const manifest = await backupTo(url, file.createWriteStream({ flush: true }));
@@ -114,7 +114,7 @@ export async function readTables(client: pg.ClientBase): Promise<Table[]> {
       ({ dependencies }) => !dependencies.some((name) => remainingNames.has(name)),
     );
     if (readyTables.length === 0)
-      throw new Error(`tables refer to each other in a circle: ${[...remainingNames].join(', ')}`);
+      throw new Error(`tables reference each other in a cycle: ${[...remainingNames].join(', ')}`);
     sortedTables.push(...readyTables.map(({ name, columns }) => ({ name, columns })));
     remainingTables = remainingTables.filter((table) => !readyTables.includes(table));
   }

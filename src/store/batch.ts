@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { DatabaseUnverifiedError } from './known-server.ts';
 
 const MAX_BATCH_SIZE = 100;
-/** The longest wait for the running batch, so that one that hangs doesn't block others. */
+/** The longest wait for a running batch, so that a hanging batch doesn't block others. */
 const MAX_WAIT_MS = 25;
 
 interface PendingRequest<Request, Result> {

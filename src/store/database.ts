@@ -33,7 +33,7 @@ export interface Database {
   /**
    * Runs a statement without Prisma, which saves CPU time for frequent queries. Timestamps are returned as `Date`,
    * 64-bit integers as strings.
-   * @throws {DatabaseUnverifiedError} if it needs a verified server and this one isn't verified
+   * @throws {DatabaseUnverifiedError} if `trust` is `verified` and the server isn't
    */
   run(statement: Statement, trust?: ServerTrust): Promise<unknown>;
   /** Runs statements in one transaction, which is rolled back if `work` throws. */
@@ -70,8 +70,8 @@ const IDLE_IN_TRANSACTION_TIMEOUT_MS = 15_000;
 
 /**
  * The time zone is UTC, because Prisma's adapter writes timestamps without an offset, and ignores the offset of those
- * it reads. `random_page_cost` is tuned for RAM and SSDs. Plans are cached, so even one made while a table is small
- * should use indexes, because the table grows.
+ * it reads. `random_page_cost` is tuned for RAM and SSDs. Query plans are cached, so a plan made while a table is small
+ * must use indexes too, because the table grows.
  */
 const SETTINGS = `SET TIME ZONE 'UTC'; SET statement_timeout = ${STATEMENT_TIMEOUT_MS};
   SET idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MS}; SET random_page_cost = 1.1`;
@@ -220,7 +220,7 @@ export async function withStoreError<T>(activity: string, work: () => Promise<T>
 type StoreMethods<Methods> = Readonly<Record<keyof Methods, (...values: never[]) => Promise<unknown>>>;
 
 /**
- * Makes all methods of a store throw {@link StoreError}. The activity is the names of the store and method:
+ * Makes all methods of a store throw {@link StoreError} on failure. The activity is the names of the store and method:
  * `orders.load`.
  */
 export function wrapStore<Methods extends StoreMethods<Methods>>(name: string, methods: Methods): Methods {

@@ -15,7 +15,7 @@ import {
 import { defineRow, jsonColumn, optional, optionalText } from './columns.ts';
 import type { Prisma } from './database.ts';
 
-/* Rows of the watch list. SQL and Prisma return the same fields. */
+/* Rows of the watch list. Raw SQL and Prisma queries return the same fields. */
 
 export const expirySourceSchema = z.enum(['rdap', 'whois', 'order', 'person']);
 
@@ -168,7 +168,7 @@ export function toDateColumns({ expiry, changed, renewed, ...dates }: NameDates)
   } satisfies Record<keyof typeof datesShape, unknown>;
 }
 
-/** Returns the columns that a change can write. */
+/** Returns the columns that an update writes. */
 export function toDomainColumns({ snooze, lapse, ...domain }: WatchedDomain) {
   return {
     ...toDateColumns(domain),

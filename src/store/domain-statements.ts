@@ -28,8 +28,8 @@ export function selectDomains(names: readonly string[]): Statement {
 }
 
 /**
- * Adds a name to the list. Violates the primary key if it is already there. If it was on the list before, earlier
- * decisions about its expiry still count.
+ * Adds a name to the list. Violates the primary key if the name is already there. If the name was on the list before,
+ * earlier reminders about its expiry still count.
  */
 export function insertDomain(domain: WatchedDomain): Statement {
   const { name, version, addedBy, addedAt, nextRegistryAt: nextDnsAt } = domain;
@@ -80,20 +80,20 @@ export function removeDomain(name: string): Statement {
 /** Rows of {@link updateDomain} and {@link removeDomain}. */
 export const changedNameRowsSchema = z.array(z.object({ name: z.string() }));
 
-/** Rows of {@link claimListUpdate}: the name on the list, or undefined if it isn't there. */
+/** Rows of {@link claimListUpdate}: the listed name, or undefined if the name isn't on the list. */
 export const claimedListUpdateRowsSchema = z.array(
   z.union([domainRow.schema.transform(toDomain), z.object({ name: z.null() }).transform(() => undefined)]),
 );
 
 /**
- * Records that the list was updated after a success. Returns no row if it had already been updated. Locks the name's
- * row, so that later steps read its latest version.
+ * Records that the list was updated after an item's success. Returns no row if that was already recorded. Locks the
+ * name's row, so that later steps read the latest version.
  */
-export function claimListUpdate(orderId: string, n: number, now: Date): Statement {
+export function claimListUpdate(orderId: string, itemNumber: number, now: Date): Statement {
   return Prisma.sql`
     WITH item AS (
       UPDATE order_items SET followed_at = ${now}::timestamptz
-      WHERE order_id = ${orderId} AND n = ${n} AND followed_at IS NULL RETURNING name
+      WHERE order_id = ${orderId} AND n = ${itemNumber} AND followed_at IS NULL RETURNING name
     ), known AS (
       SELECT ${domainRow.columns} FROM domains WHERE name = (SELECT name FROM item) FOR UPDATE
     )
@@ -159,8 +159,8 @@ export function buildReminderUpdates(
 export type NameChangeAuthor = Omit<WatchDecision, 'kind'>;
 
 /**
- * Adds names. An imported date never replaces one from the registry or an order. It replaces one from WHOIS only if it
- * is later. If it is earlier than another person's date, the author is cleared, so that a later date still needs a
+ * Adds names. An imported date never replaces one from the registry or an order, and replaces one from WHOIS only if
+ * the imported date is earlier. If it is earlier than another person's date, the author is cleared, so that a later date still needs a
  * second person. `xmax` is 0 for a new row.
  */
 export function importNames(

@@ -18,7 +18,6 @@ import {
 import { setDetails } from './portfolio.ts';
 import { createWatchListPages } from './watch-list-pages.ts';
 
-/** @throws {StoreError} from every method if the database fails */
 export function createWatchListStore({ prisma, run, transaction }: Database): WatchListStore {
   const findMany = async (names: readonly string[]) => readDomains(await run(selectDomains(names)));
   const pages = createWatchListPages(prisma);
@@ -42,10 +41,12 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
         return rows.map(({ month, count }) => [month, count] as const);
       },
 
-      updateAfterOrder: (orderId, n, now, change) => {
+      updateAfterOrder: (orderId, itemNumber, now, change) => {
         const attempt = () =>
           transaction(async (tx) => {
-            const rows = claimedListUpdateRowsSchema.parse(await tx(claimListUpdate(orderId, n, now)));
+            const rows = claimedListUpdateRowsSchema.parse(
+              await tx(claimListUpdate(orderId, itemNumber, now)),
+            );
             if (rows.length === 0) return false;
             const [before] = rows;
             const update = change(before);
@@ -59,7 +60,7 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
             await setDetails(tx, after.name, details.change, author, before === undefined);
             return true;
           });
-        // If the name was added concurrently, it can be read now.
+        // If the name was added concurrently, the second attempt finds it.
         return attempt().catch((error: unknown) => {
           if (isUniqueViolation(error)) return attempt();
           throw error;

@@ -53,8 +53,7 @@ const insertedRowsSchema = z.array(
 );
 
 /**
- * Writes events in the transaction of the change that they record, and queues notifications for those that are
- * announced.
+ * Writes events in the transaction of the change that they record, and queues notifications for announced kinds.
  */
 export async function announceEvents(
   run: RunStatement,
@@ -75,7 +74,7 @@ export async function announceEvents(
   );
 }
 
-/** Writes a draft's stored events to the log when the draft becomes an order. */
+/** Writes a draft's events to the log when the draft becomes an order. */
 export async function publishDraftEvents(run: RunStatement, orderId: string): Promise<void> {
   await run(Prisma.sql`
     INSERT INTO events (subject_kind, subject_id, kind, actor, at, data)
@@ -187,14 +186,14 @@ const PAGE_SIZE = 500;
 export function createEventLog({ run }: Database, teamId: string, pageSize = PAGE_SIZE): EventLog {
   const readPage = (from: Date, to: Date, cursor: { readonly at: Date; readonly seq: string } | undefined) =>
     withStoreError('reading the log', async () => {
-      const afterLast =
+      const afterCursor =
         cursor === undefined
           ? Prisma.empty
           : Prisma.sql`AND (at, seq) > (${cursor.at}, ${cursor.seq}::bigint)`;
       const rows = eventRow.read(
         await run(Prisma.sql`
           SELECT ${eventRow.columns} FROM events e
-          WHERE team_id = ${teamId} AND subject_kind <> 'forgotten' AND at >= ${cursor?.at ?? from} AND at < ${to} ${afterLast}
+          WHERE team_id = ${teamId} AND subject_kind <> 'forgotten' AND at >= ${cursor?.at ?? from} AND at < ${to} ${afterCursor}
           ORDER BY e.at, e.seq LIMIT ${pageSize}`),
       );
       const ids = [

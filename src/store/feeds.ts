@@ -13,7 +13,6 @@ function toColumns({ tokenHash, sealed }: FeedRecord, now: Date) {
   return { tokenHash, sealed: sealed.bytes, keyId: sealed.keyId, createdAt: now };
 }
 
-/** @throws {StoreError} from every method if the database fails */
 export function createFeedStore({ prisma }: Database): FeedStore {
   return wrapStore('feeds', {
     find: async (userId) => {

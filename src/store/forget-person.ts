@@ -101,7 +101,6 @@ export type ForgetResult =
   | { readonly done: true; readonly changes: readonly TableChange[] }
   | { readonly done: false; readonly obstacles: readonly ForgetObstacle[] };
 
-/** A dry run changes nothing and reports what would change. */
 export function forgetPerson(
   client: pg.Client,
   userId: string,

@@ -6,12 +6,11 @@ import { type Database, DatabaseUnverifiedError, Prisma, wrapStore } from './dat
 import { SERVER_ID_SQL } from './session-settings.ts';
 
 const HEARTBEAT_ID = 1;
-/** A process that writes nothing for this long while others do has been killed. */
+/** A process that writes nothing for this long, while others do, counts as killed. */
 const SILENCE_MS = MINUTE_MS;
 
 const SERVER_ID = Prisma.raw(SERVER_ID_SQL);
 
-/** @throws {StoreError} from every method if the database fails */
 export function createHeartbeat({ run, server }: Database): Heartbeat {
   return {
     ...wrapStore<Pick<Heartbeat, 'read' | 'write' | 'verify'>>('heartbeat', {
@@ -75,7 +74,7 @@ const readingRowsSchema = z.tuple([
   }),
 ]);
 
-/** Returns the count, or no row if the row or the server has changed since the reading. */
+/** Returns the new `beat`, or no row if the row or the server has changed since the reading. */
 function upsertBeat(at: Date, reading: HeartbeatReading, processId: string, isLast: boolean): Prisma.Sql {
   const ownEntry = isLast ? {} : { [processId]: at };
   return Prisma.sql`

@@ -168,7 +168,6 @@ async function swapIncident(
 
 const IS_OPEN = Prisma.sql`state IN ('open', 'raised')`;
 
-/** @throws {StoreError} from every method if the database fails */
 export function createIncidentStore({ run, transaction }: Database, teamId: string): IncidentStore {
   const queryIncidents = async (clauses: Prisma.Sql) => {
     const rows = await run(

@@ -6,7 +6,6 @@ export interface InstallationStore {
   serve(teamId: string): Promise<void>;
 }
 
-/** @throws {StoreError} if the database fails */
 export function createInstallationStore({ prisma }: Database): InstallationStore {
   return wrapStore('installation', {
     serve: async (teamId) => {

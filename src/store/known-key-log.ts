@@ -4,15 +4,14 @@ import type { SigningLog } from '../approvals/charter.ts';
 export interface SigningLogState extends SigningLog {
   readonly seq: number;
   readonly count: number;
-  /** Sum of the events' row stamps. */
-  readonly stamps: bigint;
-  /** Hash of the last event. */
-  readonly link: string;
+  /** Sum of the events' row stamps, which change if a row is rewritten. */
+  readonly stampSum: bigint;
+  readonly lastEventHash: string;
 }
 
 /**
- * The part of the log that this process has verified. Until the process has compared the log with its seals, it trusts
- * no key.
+ * The part of the log that this process has verified. The process trusts no key until it has compared the log with the
+ * seals.
  */
 export class VerifiedSigningLog {
   log: SigningLogState | undefined;

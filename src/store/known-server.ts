@@ -1,5 +1,5 @@
 /**
- * The server was replaced or restarted, and the heartbeat hasn't yet confirmed that the new one has the last known
+ * The server was replaced or restarted, and the heartbeat hasn't yet confirmed that the server has the last known
  * commit. Until then, no order is claimed or sent.
  */
 export class DatabaseUnverifiedError extends Error {
@@ -7,7 +7,7 @@ export class DatabaseUnverifiedError extends Error {
   readonly code = 'database_unverified';
 
   constructor() {
-    super('the server was restarted or replaced, and wasn’t checked yet');
+    super('the server was restarted or replaced and hasn’t been checked yet');
   }
 }
 

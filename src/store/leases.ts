@@ -4,8 +4,8 @@ import { MAX_WAIT_MS } from '../orders/clock.ts';
 import { type Database, Prisma, wrapStore } from './database.ts';
 
 /**
- * Whether a lease has expired, by the database's clock. A lease that ends too late also counts as expired, because the
- * clock may have been set back.
+ * Whether a lease has expired, by the database's clock. A lease that ends implausibly late counts as expired too,
+ * because the clock may have been set back.
  */
 export const isLeaseExpired = (
   column: Prisma.Sql,
@@ -17,7 +17,6 @@ export const buildLeaseEnd = (ms: number): Prisma.Sql => Prisma.sql`now() + ${ms
 
 const holderRowsSchema = z.array(z.object({ holder: z.string() }));
 
-/** @throws {StoreError} if the database fails */
 export function createLeaseStore({ run }: Database): LeaseStore {
   return wrapStore('leases', {
     acquire: async (work, holder, leaseMs) => {

@@ -118,7 +118,6 @@ function buildAnchorWebhook(seal: Seal, at: Date): WebhookEvent {
 
 const LEDGER_SUBJECT = { kind: 'ledger', id: 'ledger' } as const;
 
-/** @throws {StoreError} from every method if the database fails */
 export function createLedgerStore({ run, transaction }: Database, teamId: string): LedgerStore {
   const readSealsWhere = async (where: Prisma.Sql) =>
     readSeals(
@@ -137,7 +136,7 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
       ),
     );
 
-  /** Reads the next seals, whose events are then read with one query. */
+  /** Reads as many of the next seals as have events that one query can read. */
   async function readNextSeals(afterNumber: number, where: Prisma.Sql) {
     const seals = await readSealsWhere(
       Prisma.sql`n > ${afterNumber} AND ${where} ORDER BY n LIMIT ${MAX_SEALS_PER_READ}`,

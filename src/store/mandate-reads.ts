@@ -64,7 +64,7 @@ const usedAmountRowsSchema = z.array(
 const buildRequestsClause = (teamId: string) =>
   Prisma.sql`events e WHERE e.team_id = ${teamId} AND e.kind = 'sending' AND e.data ? 'mandate'`;
 
-export interface SignedTeam {
+export interface TeamSigner {
   readonly teamId: string;
   readonly botSigner: BotSigner | undefined;
 }
@@ -72,7 +72,7 @@ export interface SignedTeam {
 /** Returns the ids of mandates' orders that weren't carried out, according to events that the bot signed. */
 async function listUnexecutedIds(
   run: RunStatement,
-  { teamId, botSigner }: SignedTeam,
+  { teamId, botSigner }: TeamSigner,
 ): Promise<readonly string[]> {
   // Few orders have one of these events, so few histories are read.
   const ids = idRowsSchema.parse(
@@ -96,7 +96,7 @@ async function listUnexecutedIds(
  */
 export async function readUsedAmounts(
   run: RunStatement,
-  team: SignedTeam,
+  team: TeamSigner,
   mandateId: string,
   excludedOrderId: string | undefined,
 ): Promise<UsedAmounts> {

@@ -21,7 +21,7 @@ import {
   nameRow,
   readActs,
   readUsedAmounts,
-  type SignedTeam,
+  type TeamSigner,
 } from './mandate-reads.ts';
 import { findOpenOrderId } from './order-changes.ts';
 import { ORDERS_IN_PROGRESS, toIds } from './order-reads.ts';
@@ -31,8 +31,8 @@ import { IS_BOOKED, IS_RELEASED, lockAndCheckBudgets } from './reservations.ts';
 import { queueWebhooks } from './webhooks.ts';
 
 /*
- * Acts of mandates. A team's acts are saved one at a time, so that no expiry of a name gets two. Amounts are read under
- * a lock on the mandate's order, which is taken after the lock on the budgets.
+ * Acts of mandates. A team's acts are saved one at a time, so that no expiry of a name gets two. Amounts are read while
+ * the mandate's order is locked, which happens after the budgets are locked.
  */
 
 const taggedRowsSchema = z.array(
@@ -43,7 +43,7 @@ const taggedRowsSchema = z.array(
 const MIN_RETRY_DELAY_MS = 10 * MINUTE_MS;
 const MAX_RETRY_DELAY_MS = 6 * HOUR_MS;
 
-/** The order of act `a` was stopped because its mandate ended or its people left. Another mandate may act instead. */
+/** Another mandate may replace act `a`, whose order was stopped because the mandate ended or people left. */
 const IS_REPLACEABLE = Prisma.sql`(a.held IS NULL AND EXISTS (
   SELECT FROM order_items i WHERE i.order_id = a.order_id AND i.state = 'FAILED' AND i.sent_at IS NULL
     AND (i.result->'summary'->>'holdReason' = 'mandate_ended'
@@ -53,7 +53,6 @@ function isSameExpiry(expiresAt: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`abs(extract(epoch FROM a.expires_at - ${expiresAt})) < ${SAME_PERIOD_MS / 1_000}`;
 }
 
-/** @throws {StoreError} from every method if the database fails */
 export function createMandateStore(
   database: Database,
   teamId: string,
@@ -164,7 +163,7 @@ export function createMandateStore(
             WHERE order_id = ${orderId} AND held IS NULL RETURNING ${actRow.columns}`),
         );
         if (act === undefined) return false;
-        await recordHeld(tx, teamId, { ...act, at }, holdReason, orderId);
+        await recordHold(tx, teamId, { ...act, at }, holdReason, orderId);
         return true;
       }),
 
@@ -229,7 +228,7 @@ export function createMandateStore(
 
 async function saveOrder(
   run: RunStatement,
-  team: SignedTeam,
+  team: TeamSigner,
   act: NewAct,
   creation: OrderCreation,
 ): Promise<ActOutcome> {
@@ -275,12 +274,11 @@ async function insertAct(
   const fields = { id, teamId, name, expiresAt, mandateId, at, day: getUtcDay(at), held: holdReason };
   await insertRows(run, 'mandate_acts', [{ ...fields, amountMinor, currency, orderId, askAt }]);
   if (holdReason === undefined) await run(updateDayMessage(teamId, id, at));
-  else await recordHeld(run, teamId, { ...act, id }, holdReason, undefined);
+  else await recordHold(run, teamId, { ...act, id }, holdReason, undefined);
   return id;
 }
 
-/** Logs that a mandate doesn't act, and requests an update of the day's message. */
-async function recordHeld(
+async function recordHold(
   run: RunStatement,
   teamId: string,
   { id, name, mandateId, at }: NewAct & { readonly id: string },

@@ -59,7 +59,6 @@ const sightingRowsSchema = z.array(z.object({ at: z.date(), data: z.object({ see
 const MAX_REGISTRY_CHANGES = 200;
 const DUE_AT = Prisma.raw('LEAST(next_dns_at, next_registry_at)');
 
-/** @throws {StoreError} from every method if the database fails */
 export function createNameRecordStore(
   { run, prisma, transaction }: Database,
   teamId: string,
@@ -263,7 +262,7 @@ function toRedirectSource({
   return { name: parseTargetHost(source), nameServers: [], mailServers: [], redirectTargets, isPrivate };
 }
 
-/** Includes all targets that the name ever had, because a target that is missing now may still exist. */
+/** Includes unconfirmed values, because they may be the ones in use. */
 function toDependentName({ name, history }: NameRecord): DependentName {
   const { nameservers, registry_nameservers, parent_nameservers, mx, cname, www_cname } = history;
   const listValues = (fact: typeof mx) => [
@@ -292,20 +291,22 @@ const impactRow = defineRow(
   { isThorough: Prisma.sql`thorough` },
 );
 
-/** @throws {StoreError} from every method if the database fails */
 export function createImpactStore({ run, prisma }: Database, teamId: string): ImpactStore {
-  /** @param isShown whether the order's messages show the impact and must be updated */
+  /** @param isShown whether the order's messages show the impact, so that they must be updated */
   const upsertImpact = (
     orderId: string,
     impact: Impact,
-    { warning, isShown }: { readonly warning: readonly string[] | undefined; readonly isShown: boolean },
+    {
+      newFindings,
+      isShown,
+    }: { readonly newFindings: readonly string[] | undefined; readonly isShown: boolean },
   ) => {
     const json = toStorableJson(impact);
     return Prisma.sql`
       WITH kept AS (
         INSERT INTO order_impacts (order_id, team_id, at_request, latest, last_warning, warned_findings, thorough)
-        SELECT id, ${teamId}, ${json}::jsonb, ${json}::jsonb, ${warning === undefined ? null : json}::jsonb,
-          ${warning ?? []}::text[], ${isShown} FROM orders WHERE id = ${orderId}
+        SELECT id, ${teamId}, ${json}::jsonb, ${json}::jsonb, ${newFindings === undefined ? null : json}::jsonb,
+          ${newFindings ?? []}::text[], ${isShown} FROM orders WHERE id = ${orderId}
         ON CONFLICT (order_id) DO UPDATE SET latest = excluded.latest, thorough = excluded.thorough,
           last_warning = COALESCE(excluded.last_warning, order_impacts.last_warning),
           warned_findings = order_impacts.warned_findings || excluded.warned_findings,
@@ -348,11 +349,11 @@ export function createImpactStore({ run, prisma }: Database, teamId: string): Im
     },
 
     saveImpact: async (orderId, impact, source) => {
-      await run(upsertImpact(orderId, impact, { warning: undefined, isShown: source === 'card' }));
+      await run(upsertImpact(orderId, impact, { newFindings: undefined, isShown: source === 'card' }));
     },
 
     saveWarning: async (orderId, impact) => {
-      await run(upsertImpact(orderId, impact, { warning: listFindingKeys(impact), isShown: true }));
+      await run(upsertImpact(orderId, impact, { newFindings: listFindingKeys(impact), isShown: true }));
     },
   });
 }

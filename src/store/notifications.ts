@@ -117,7 +117,6 @@ export function markPlanOutdated(teamId: string, { kind, id }: Subject, now: Dat
     WHERE team_id = ${teamId} AND subject_kind = ${kind} AND subject_id = ${id} AND purpose = 'plan'`;
 }
 
-/** @throws {StoreError} from every method if the database fails */
 export function createNotificationStore({ run, prisma }: Database, teamId: string): NotificationStore {
   const readPlan = async (statement: Prisma.Sql) =>
     planRow.read(await run(statement)).map(toClaimedSubject)[0];
@@ -285,7 +284,7 @@ function releaseSubject(
       RETURNING ${subjectRow.columns}`;
 }
 
-/** Saves a posted message, which also proves that its channel accepts messages. */
+/** Saves a posted message, and records that its channel accepts messages. */
 function recordMessage(
   teamId: string,
   { kind, id }: Subject,
@@ -306,7 +305,7 @@ function recordMessage(
       RETURNING purpose`;
 }
 
-/** Returns the message with the purpose of a retired one, or else the card. */
+/** Selects the message that replaced a retired one: the one with the same purpose, or else the card. */
 function selectReplacement(teamId: string, { channelId, ts }: PostedMessage) {
   return Prisma.sql`
       SELECT r.subject_kind AS kind, r.subject_id AS id, m.channel_id AS "channelId", m.ts

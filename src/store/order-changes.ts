@@ -133,7 +133,7 @@ async function findBudgetRefusal(
   return (await isWithinBudgets(run, reservation, excludedOrderId)) ? undefined : REFUSAL;
 }
 
-/** Whether the budgets cover an order. They stay locked until the transaction ends. */
+/** Whether the budgets cover an order. The budgets stay locked until the transaction ends. */
 async function isWithinBudgets(
   run: RunStatement,
   reservation: Reservation | undefined,
@@ -142,14 +142,14 @@ async function isWithinBudgets(
   return reservation?.hasBudget !== true || lockAndCheckBudgets(run, reservation, excludedOrderId);
 }
 
-/** Checks an order's mandate, the earlier orders that it retries, and its signatures, in rows that stay locked. */
+/** Checks an order's mandate, the orders that it retries, and its signatures. Their rows stay locked. */
 async function findSendRefusal(
   context: OrderCommitContext,
   run: RunStatement,
   commit: OrderCommit,
 ): Promise<Refusal | undefined> {
   const { before, guard, mandateUse } = commit;
-  if (guard === undefined) throw new Error('the guard of a request is missing');
+  if (guard === undefined) throw new Error('a request to send has no guard');
   if (before.mandate !== undefined) {
     if (mandateUse === undefined) throw new Error('the mandate of an order was not checked');
     const refusal = await findMandateRefusal(context, run, commit, before.mandate.id, mandateUse);
@@ -164,7 +164,7 @@ async function findSendRefusal(
 
 /**
  * A retry is refused if an earlier order has carried out the task, or may have. The rows of those orders stay locked,
- * so a late response is committed before this transaction, which then sees it, or after it.
+ * so a late response is committed either before this transaction, which then sees it, or after.
  */
 async function findRetryRefusal(run: RunStatement, commit: OrderCommit): Promise<Refusal | undefined> {
   const { id } = commit.before;
@@ -262,7 +262,7 @@ async function findMandateRefusal(
   return isCovered ? undefined : { ...REFUSAL, holdReason: 'budget_empty' };
 }
 
-/** The order that conflicts with a new one: it has the same delivery id, or is open for one of the names. */
+/** Finds the order that has the same delivery id as a new one, or is open for one of its names. */
 async function findConflictingOrderId(database: Database, order: Order): Promise<string | undefined> {
   const [duplicateId] = idRowsSchema.parse(
     await database.run(Prisma.sql`SELECT id FROM orders WHERE delivery_id = ${order.deliveryId}`),
@@ -270,7 +270,7 @@ async function findConflictingOrderId(database: Database, order: Order): Promise
   return duplicateId ?? findOpenOrderId(database, order);
 }
 
-/** The id of another open order for the same task and one of the order's names. */
+/** Finds another open order for the same task and one of the order's names. */
 export async function findOpenOrderId({ run }: Database, order: Order): Promise<string | undefined> {
   const keys = order.items.map((item) => formatOpenKey(order.task, item.name));
   const rows = await run(Prisma.sql`

@@ -110,7 +110,7 @@ type SavedChange = Change & z.output<typeof savedRowSchema>;
 
 function toChange(commit: OrderCommit): Change {
   const at = commit.log.at(-1)?.at;
-  if (at === undefined) throw new Error('a change needs a line in the audit log');
+  if (at === undefined) throw new Error('a change needs an entry in the audit log');
   return { ...commit, at };
 }
 
@@ -223,7 +223,7 @@ async function findOpenKeys(
   return new Map([...keys].filter(([, key]) => !takenKeys.some((taken) => taken.key === key)));
 }
 
-/** Lists the items that a change must write: all if the order opens or closes, because of their open keys. */
+/** Lists the items that a change must write: all if the order opens or closes, because open keys change. */
 function listChangedItems(before: Order, after: Order): readonly OrderItem[] {
   const hasOpenedOrClosed = isOpen(before.state) !== isOpen(after.state);
   // When a draft ends, its secrets are deleted although nothing else about its items changes.
@@ -276,7 +276,7 @@ function toReservationRows(orderId: string, reservation: Reservation | undefined
   }));
 }
 
-/** Replaces the reserved amounts. An order that continues reserves them again. */
+/** Replaces reserved amounts, because an order that continues reserves them again. */
 const saveReservations = (run: RunStatement, rows: ReturnType<typeof toReservationRows>) =>
   upsertRows(run, 'budget_reservations', ['orderId', 'n'], rows);
 

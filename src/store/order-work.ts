@@ -61,8 +61,8 @@ export function createOrderQueue({ run }: Database) {
 }
 
 /**
- * Due times that are further ahead are ignored, because they were set before the clock was set back. This doesn't apply
- * to orders that wait for people or a scheduled time.
+ * Orders due later than this count as due, because the time was set before the clock was set back. Orders that wait for
+ * people or a scheduled time are excepted.
  */
 const MAX_DUE_AHEAD_MS: Readonly<Record<DueLane, number>> = {
   deadlines: MAX_WAIT_MS,

@@ -7,10 +7,7 @@ import { createOrderReader } from './order-reads.ts';
 import { createOrderSecretStore } from './order-secrets.ts';
 import { createOrderQueue } from './order-work.ts';
 
-/**
- * @param botSigner of events that allow a retry; without it, nothing is retried
- * @throws {StoreError} from every method if the database fails
- */
+/** @param botSigner signs the events that allow a retry; without it, nothing is retried */
 export function createOrderStore(database: Database, botSigner: BotSigner | undefined): OrderStore {
   return {
     ...createOrderReader(database),

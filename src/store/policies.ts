@@ -56,7 +56,7 @@ function logEvent(tx: Transaction, teamId: string, event: Omit<TeamEventOf<'poli
   return writeEvents(tx, [{ ...event, subject: { kind: 'policy', id: 'policy' } }], teamId);
 }
 
-/** Whether a rule requires signatures although nothing can be signed. */
+/** Whether a rule requires signatures although passkeys aren't set up. */
 function needsUnavailableSigning(rules: readonly PolicyRule[], canSign: boolean): boolean {
   return !canSign && rules.some(({ signed }) => signed);
 }
@@ -133,7 +133,7 @@ export function createPolicyStore({ prisma }: Database, teamId: string, canSign:
         const payload = { version: current.version + 1, before: current.rules, rules };
         const newProposal = { id: revision, kind: 'policy', payload, proposer: by, proposedAt: at } as const;
         const proposal = await addProposal(tx, teamId, newProposal);
-        if (proposal.kind !== 'policy') throw new Error('a proposal of another kind');
+        if (proposal.kind !== 'policy') throw new Error(`unexpected kind of proposal: ${proposal.kind}`);
         return { kind: 'published', proposal };
       }),
   });

@@ -43,7 +43,6 @@ import {
   zoneRowsSchema,
 } from './portfolio-statements.ts';
 
-/** @throws {StoreError} from every method if the database fails */
 export function createPortfolioStore(database: Database, teamId: string): PortfolioStore {
   const { run, prisma } = database;
 
@@ -331,7 +330,7 @@ async function readDetails(
   return new Map(detailsRow.read(rows).map(({ name, ...details }) => [name, details]));
 }
 
-/** Writes changes of protected fields, all or none. All changes of these fields by people use this function. */
+/** Writes all or none of the changes. Every change that people make to protected fields goes through this function. */
 async function writeChanges(
   tx: RunStatement,
   teamId: string,
@@ -424,7 +423,7 @@ async function isUnchanged(tx: RunStatement, changes: readonly ChangedName[]): P
   });
 }
 
-/** The condition for writing a decision: a lapse is confirmed once, and only as it was requested. */
+/** Selects the name if a decision may be written. A lapse is confirmed only once, and only as requested. */
 function buildDecisionCondition(name: string, decision: ReminderDecision): Prisma.Sql {
   const hasName = Prisma.sql`name = ${name}`;
   if (decision.kind === 'lapse_requested') return Prisma.sql`${hasName} AND lapse_confirmed_at IS NULL`;
@@ -440,7 +439,6 @@ function refreshQuestion(teamId: string, name: string, at: Date): Prisma.Sql {
     FROM domains WHERE name = ${name} AND question IS NOT NULL`);
 }
 
-/** Writes a decision about reminders, and its event. */
 async function writeDecision(
   tx: RunStatement,
   teamId: string,
@@ -499,7 +497,6 @@ export async function setDetails(
   if (notice !== undefined) await announceEvents(tx, [notice]);
 }
 
-/** Writes changed names, each with its event. */
 async function writeDetails(
   tx: RunStatement,
   teamId: string | undefined,
@@ -554,7 +551,7 @@ function buildNotice(changes: readonly ChangedName[], author: NameChangeAuthor):
   };
 }
 
-/** For more names than this, the announcement only has their number. */
+/** An announcement lists at most this many names, and the number of all. */
 const MAX_ANNOUNCED = 10;
 
 function toRouting({ owner, channel }: NameDetails) {

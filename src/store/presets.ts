@@ -14,7 +14,6 @@ const presetRowsSchema = z.array(
   }),
 );
 
-/** @throws {StoreError} from every method if the database fails */
 export function createPresetStore({ prisma }: Database, teamId: string): PresetStore {
   const readPresets = async (tx: Transaction): Promise<readonly Preset[]> => {
     const presets = presetRowsSchema.parse(

@@ -41,6 +41,7 @@ const stateRowsSchema = z.array(z.object({ state: z.string(), count: z.number(),
 /** A lookup that has been due for this long is overdue. */
 const OVERDUE_MS = HOUR_MS;
 
+/** Times are in seconds since 1970. */
 const conditionRowsSchema = z.tuple([
   z.object({
     databaseBytes: z.number(),

@@ -99,7 +99,6 @@ export async function addProposal(tx: Transaction, teamId: string, proposal: New
   return readProposal(row, proposedAt);
 }
 
-/** Withdraws all open proposals of a kind, or those about one subject. */
 export async function withdrawOpenProposals(
   tx: Transaction,
   teamId: string,

@@ -63,7 +63,9 @@ export function createProposalStore({ prisma }: Database, options: ProposalStore
 
     apply: async (confirmation, at, charter) => {
       try {
-        return await prisma.$transaction((tx) => applyConfirmed(tx, options, confirmation, at, charter));
+        return await prisma.$transaction((tx) =>
+          applyConfirmedProposal(tx, options, confirmation, at, charter),
+        );
       } catch (error) {
         if (!(error instanceof RollbackError)) throw error;
         return error.reason === 'conflict' ? undefined : { kind: 'blocked', obstacle: error.reason };
@@ -77,7 +79,7 @@ export function createProposalStore({ prisma }: Database, options: ProposalStore
   });
 }
 
-async function applyConfirmed(
+async function applyConfirmedProposal(
   tx: Transaction,
   options: ProposalStoreOptions,
   { proposal, by }: ValidConfirmation,
@@ -121,7 +123,7 @@ function toStorableConfirmations({ confirmations }: Proposal) {
   return z.json().parse(JSON.parse(JSON.stringify(confirmations))) ?? [];
 }
 
-/** Applies the payload that was decided on, as loaded, even if the row has changed since. */
+/** Applies the loaded payload, which people have decided on, even if the row has changed since. */
 function applyChange(
   tx: Transaction,
   { teamId, formatSavedSettings, canSign }: ProposalStoreOptions,
@@ -144,7 +146,7 @@ function applyChange(
   }
 }
 
-/** Returns the remaining changes of a superseded proposal. A policy must be published again instead. */
+/** Returns the remaining changes of a superseded proposal. A policy must be published again. */
 async function rebaseChange(
   tx: Transaction,
   { teamId, formatSavedSettings }: ProposalStoreOptions,

@@ -108,7 +108,7 @@ export function selectDeletedCandidates(since: Date, afterName: string): Stateme
       ORDER BY d.name LIMIT ${PAGE_SIZE}`;
 }
 
-/** Renewals that the registry doesn't show. Each is reported at most once a week, counted from the renewal. */
+/** Selects renewals that the registry doesn't show. Each is reported at most once a week, counted from the renewal. */
 export function selectUnconfirmedRenewals(before: Date, now: Date, limit: number): Statement {
   return Prisma.sql`
       SELECT ${domainRow.columns} FROM domains d
@@ -260,7 +260,7 @@ export function readPlannedReminders(rows: unknown): PlannedReminder[] {
 const SELECT_REMINDERS = Prisma.sql`SELECT name, expires_at AS day, threshold, digest_id, claimed_at, destination, purpose,
   false AS "isCopy", undelivered FROM reminders`;
 
-/** Reminders in an owner's messages of one day. */
+/** Selects the reminders in an owner's messages of one day. */
 export function selectOwnerReminders(subject: string): Prisma.Sql {
   return Prisma.sql`
     SELECT ${plannedRow.columns} FROM (${SELECT_REMINDERS} WHERE purpose = ${subject}) r
@@ -282,8 +282,8 @@ export async function redirectOwnerReminders(
 }
 
 /**
- * Claimed reminders of a digest that weren't posted yet, and copies of owners' reminders for the reminder channel.
- * @param purpose only those for this message; undefined: all
+ * Selects a digest's claimed but unposted reminders, and copies of owners' reminders for the reminder channel.
+ * @param purpose only reminders for this message; undefined: all
  */
 export function selectPlannedReminders(
   teamId: string,
@@ -348,7 +348,7 @@ export function releaseReminders(
     FROM released WHERE d.name = released.name`;
 }
 
-/** Selects names that expire within the range and whose owner wasn't asked about this expiry, if nobody answered. */
+/** Selects names that expire within the range, if the owner wasn't asked about the expiry and nobody has answered. */
 export function selectUnaskedNames(teamId: string, day: string, from: Date, until: Date): Statement {
   return Prisma.sql`
     SELECT ${domainRow.columns} FROM domains d

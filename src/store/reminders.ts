@@ -25,7 +25,6 @@ import {
   toReminder,
 } from './reminder-statements.ts';
 
-/** @throws {StoreError} from every method if the database fails */
 export function createReminderStore({ run, prisma, transaction }: Database, teamId: string): ReminderStore {
   const runQuery = (query: Statement): Promise<unknown> =>
     withStoreError('looking for names that are due', () => run(query));

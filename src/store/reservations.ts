@@ -53,7 +53,7 @@ function toBudget({
   return { id, tag: tag === '' ? undefined : tag, span, amount: { currency, minor } };
 }
 
-/** The outcome of a request that arrived after its item had ended. The money may have been spent. */
+/** An outcome that arrived after its item had ended. The money may have been spent. */
 const LATE_OUTCOME = Prisma.sql`COALESCE(i.result->>'lateOutcome', '')`;
 export const IS_BOOKED = Prisma.sql`(i.state = 'SUCCEEDED' OR ${LATE_OUTCOME} = 'SUCCEEDED')`;
 /** Nothing has been or will be spent. The order is read only if the item's state isn't enough to decide. */

@@ -95,7 +95,7 @@ async function loadRows(client: pg.Client, reader: BackupReader, manifest: Manif
     const columns = columnsByTable.get(table.name);
     if (columns === undefined || table.columns.some((column) => !columns.includes(column)))
       throw new BackupFileError(
-        `This backup does not match its schema: the schema has no such table or column: ${table.name}.`,
+        `This backup does not match its schema: the schema lacks the table ${table.name} or one of its columns.`,
       );
     await pipeline(
       Readable.from(reader.readRows(table)),

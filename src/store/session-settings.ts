@@ -1,14 +1,14 @@
 /* Settings and first queries of every session. */
 
 /**
- * The default schema of the role or database may be a different one. Prisma's client names the schema of its tables,
- * but other statements don't.
+ * Set explicitly, because the role or database may have another default schema. Prisma's client names the schema of its
+ * tables, but other statements don't.
  */
 export const SEARCH_PATH = 'SET search_path = public';
 
 /**
  * Ensures that a confirmed commit is on disk, whatever the server, database or role is set to. A stronger setting is
- * kept. It is a statement, because PgBouncer rejects it as a connection parameter.
+ * kept. Set by a statement, because PgBouncer rejects it as a connection parameter.
  */
 export const DURABLE_COMMITS = `SELECT set_config('synchronous_commit',
   CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false)`;

@@ -72,7 +72,7 @@ export async function inTransaction<T>(
   }
 }
 
-/** Leaves out tables without changes. */
+/** Leaves out unchanged tables. */
 export function sumByTable(changes: readonly TableChange[]): readonly TableChange[] {
   const sums = new Map<string, number>();
   for (const { table, rows } of changes) sums.set(table, (sums.get(table) ?? 0) + rows);

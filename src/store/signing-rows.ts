@@ -16,9 +16,9 @@ import type { SigningLogState, VerifiedSigningLog } from './known-key-log.ts';
 import { policyRowSchema } from './policy-rows.ts';
 
 /*
- * The rows, besides the order, that signatures are checked against. One statement reads them in the caller's
- * transaction, so they are from one snapshot. A process remembers the log of keys, and reads only newer events unless a
- * remembered one was changed.
+ * The rows, besides the order, that signatures are checked against. One statement in the caller's transaction reads
+ * them from one snapshot. A process remembers the log of keys, and reads only newer events unless a remembered event
+ * was changed.
  */
 
 const addedKeySchema = z.object({ ...keyAddedShape, fingerprint: fingerprintSchema });
@@ -74,7 +74,7 @@ type LoggedEvent = z.output<typeof loggedEventRow.schema>;
 const signingRowsSchema = z.tuple([
   z.object({
     events: z.array(loggedEventRow.schema),
-    prefix: z.object({ count: z.number(), stamps: z.string().transform(BigInt) }),
+    rememberedPart: z.object({ count: z.number(), stampSum: z.string().transform(BigInt) }),
     policy: policyRowSchema.nullable(),
     saved: z.record(z.string(), z.unknown()),
     standIns: z.array(z.object({ away: z.string(), userId: z.string(), until: z.coerce.date() })),
@@ -82,17 +82,17 @@ const signingRowsSchema = z.tuple([
 ]);
 
 /** The hash of the first event's predecessor. */
-const EMPTY_LINK = hashJson('');
+const EMPTY_LOG_HASH = hashJson('');
 
-const linkFieldsSchema = z.object({
+const hashedFieldsSchema = z.object({
   previous: z.json(),
   publicKey: z.json().optional(),
   signature: z.json().optional(),
 });
 
 /** The hash of an event. It doesn't cover personal data, because people can be forgotten. */
-function hashLink({ kind, key, data }: LoggedEvent): string {
-  const { previous, publicKey, signature } = linkFieldsSchema.parse(data);
+function hashEvent({ kind, key, data }: LoggedEvent): string {
+  const { previous, publicKey, signature } = hashedFieldsSchema.parse(data);
   const proof = z.object({ signature: z.string() }).safeParse(signature).data?.signature;
   return hashJson({ kind, key, previous, proof: publicKey ?? proof ?? null });
 }
@@ -104,12 +104,12 @@ export async function readNewestLink(run: RunStatement): Promise<string> {
       SELECT ${loggedEventRow.json} AS event FROM events e WHERE e.team_id = installation_team() AND ${SIGNING_EVENTS}
       ORDER BY e.seq DESC LIMIT 1`),
   );
-  return newest === undefined ? EMPTY_LINK : hashLink(newest.event);
+  return newest === undefined ? EMPTY_LOG_HASH : hashEvent(newest.event);
 }
 
 const EMPTY_LOG: SigningLogState = {
   keys: { added: [], vouched: [], revoked: [], isComplete: true },
-  ...{ charters: [], seq: 0, count: 0, stamps: 0n, link: EMPTY_LINK },
+  ...{ charters: [], seq: 0, count: 0, stampSum: 0n, lastEventHash: EMPTY_LOG_HASH },
 };
 
 /**
@@ -124,8 +124,8 @@ export async function readSigningRows(
 ): Promise<SigningRows> {
   const rememberedLog = keyLog.log ?? EMPTY_LOG;
   let [result] = signingRowsSchema.parse(await run(selectRows(rememberedLog)));
-  const { count, stamps } = result.prefix;
-  const isUnchanged = count === rememberedLog.count && stamps === rememberedLog.stamps;
+  const { count, stampSum } = result.rememberedPart;
+  const isUnchanged = count === rememberedLog.count && stampSum === rememberedLog.stampSum;
   // A restore changes the stamps too.
   if (!isUnchanged) [result] = signingRowsSchema.parse(await run(selectRows(EMPTY_LOG)));
   const { events, policy, saved: savedSettings } = result;
@@ -144,17 +144,17 @@ const selectRows = ({ seq }: SigningLogState) => Prisma.sql`
   SELECT
     (SELECT coalesce(json_agg(${loggedEventRow.json} ORDER BY e.seq), '[]') FROM events e
       WHERE e.team_id = installation_team() AND e.seq > ${seq} AND ${SIGNING_EVENTS}) AS events,
-    (SELECT json_build_object('count', count(*), 'stamps', coalesce(sum(${ROW_STAMP}), 0)::text) FROM events e
-      WHERE e.team_id = installation_team() AND e.seq <= ${seq} AND ${SIGNING_EVENTS}) AS prefix,
+    (SELECT json_build_object('count', count(*), 'stampSum', coalesce(sum(${ROW_STAMP}), 0)::text) FROM events e
+      WHERE e.team_id = installation_team() AND e.seq <= ${seq} AND ${SIGNING_EVENTS}) AS "rememberedPart",
     (SELECT json_build_object('version', p.version, 'rules', p.rules) FROM policy_versions p
       WHERE p.team_id = installation_team() ORDER BY p.version DESC LIMIT 1) AS policy,
     (SELECT coalesce(json_object_agg(s.key, s.value), '{}') FROM settings s) AS saved,
     (SELECT coalesce(json_agg(json_build_object('away', d.user_id, 'userId', d.stand_in_id, 'until', d.until)), '[]')
       FROM stand_ins d WHERE d.team_id = installation_team()) AS "standIns"`;
 
-/** Whether the events begin with those that the process remembers. */
-function startsWithRemembered(events: readonly LoggedEvent[], { count, link }: SigningLogState): boolean {
-  return extendLog(EMPTY_LOG, events.slice(0, count)).link === link;
+/** Whether the events begin with the remembered ones. */
+function startsWithRemembered(events: readonly LoggedEvent[], log: SigningLogState): boolean {
+  return extendLog(EMPTY_LOG, events.slice(0, log.count)).lastEventHash === log.lastEventHash;
 }
 
 /** Adds newer events to a log. An unreadable event ends the chain of trust. */
@@ -167,10 +167,10 @@ function extendLog(before: SigningLogState, events: readonly LoggedEvent[]): Sig
     isComplete: before.keys.isComplete,
   };
   const charters = [...before.charters];
-  let { seq, count, stamps, link } = before;
+  let { seq, count, stampSum, lastEventHash } = before;
   for (const event of events) {
     const { kind, key, actor, at, data } = event;
-    keys.isComplete &&= data['previous'] === link;
+    keys.isComplete &&= data['previous'] === lastEventHash;
     if (kind === 'key_added') {
       const parsed = addedKeySchema.safeParse({ ...data, fingerprint: key });
       if (parsed.success) keys.added.push({ ...parsed.data, owner: actor, addedAt: at });
@@ -183,12 +183,12 @@ function extendLog(before: SigningLogState, events: readonly LoggedEvent[]): Sig
       const charter = parseCharter(count, data);
       if (charter !== undefined) charters.push(charter);
     }
-    link = hashLink(event);
+    lastEventHash = hashEvent(event);
     seq = event.seq;
-    stamps += event.stamp;
+    stampSum += event.stamp;
     count += 1;
   }
-  return { keys, charters, seq, count, stamps, link };
+  return { keys, charters, seq, count, stampSum, lastEventHash };
 }
 
 function parseCharter(n: number, data: LoggedEvent['data']): LoggedCharter | undefined {

@@ -61,7 +61,11 @@ export function createLinkStore({ prisma }: Database): LinkStore {
 type ChainedEvent = TeamEventOf<'key_added' | 'key_vouched' | 'key_revoked' | 'charter_signed'>;
 
 /** Writes events about keys and charters, each with the hash of the previous one. Needs the lock {@link lockKeys}. */
-async function writeChained(tx: Transaction, teamId: string, events: readonly ChainedEvent[]): Promise<void> {
+async function writeChainedEvents(
+  tx: Transaction,
+  teamId: string,
+  events: readonly ChainedEvent[],
+): Promise<void> {
   for (const event of events)
     await writeEvents(tx, [{ ...event, previous: await readNewestLink(createRunStatement(tx)) }], teamId);
 }
@@ -89,13 +93,13 @@ export function writeCharter(
 ): Promise<void> {
   const subject = { kind: 'policy', id: 'policy' } as const;
   const common = { actor: signature.challenge.by, at, subject };
-  return writeChained(tx, teamId, [{ kind: 'charter_signed', ...common, signature, ...charterFields }]);
+  return writeChainedEvents(tx, teamId, [{ kind: 'charter_signed', ...common, signature, ...charterFields }]);
 }
 
 export interface SigningRowsStore {
   /**
-   * @param matchesSeals whether the events match their seals. Without it, no key counts until the process has checked
-   * once
+   * @param matchesSeals whether the events match their seals. Without it, no key counts until another call has checked
+   * the seals
    */
   readRows(matchesSeals?: () => Promise<boolean>): Promise<SigningRows>;
 }
@@ -105,7 +109,7 @@ export function createKeyStore(database: Database, teamId: string): KeyStore & S
   const { prisma, run } = database;
   const runExclusively = createExclusiveRunner(prisma, `keys ${teamId}`);
   const append = (...events: readonly ChainedEvent[]) =>
-    runExclusively((tx) => writeChained(tx, teamId, events));
+    runExclusively((tx) => writeChainedEvents(tx, teamId, events));
   const toSubject = (key: string) => ({ kind: 'key', id: key }) as const;
   const readRows: SigningRowsStore['readRows'] = batch(async (checks) => {
     const rows = await readSigningRows(
@@ -124,7 +128,7 @@ export function createKeyStore(database: Database, teamId: string): KeyStore & S
         const { log } = await readSigningRows(database.signingLog, createRunStatement(tx));
         if (isAtKeyLimit(log.keys, owner)) return false;
         const common = { subject: toSubject(fingerprint), actor: owner, at: addedAt };
-        await writeChained(tx, teamId, [{ kind: 'key_added', ...common, ...key }]);
+        await writeChainedEvents(tx, teamId, [{ kind: 'key_added', ...common, ...key }]);
         return true;
       }),
 

@@ -51,8 +51,8 @@ function toPurchase({
 }
 
 /**
- * Selects tasks that were carried out from `from` until before `to`. An item without a response that a person has
- * settled counts on the day its order ended.
+ * Selects tasks carried out from `from` (inclusive) to `to` (exclusive). An item that a person settled without a
+ * response counts on the day its order ended.
  */
 function selectPurchases(from: Date, to: Date): Statement {
   return Prisma.sql`

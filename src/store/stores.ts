@@ -50,7 +50,7 @@ import { createStandInStore } from './stand-ins.ts';
 import { createTokenStepStore } from './token-steps.ts';
 import { createWebhookStore } from './webhooks.ts';
 
-/** The stores that are used before it is known which workspace the database belongs to. */
+/** The stores that are used before the workspace is known. */
 export interface InstallationStores {
   readonly installation: InstallationStore;
   readonly accounts: AccountStore;

@@ -46,10 +46,9 @@ function readDeliveries(rows: unknown): WebhookDelivery[] {
     .map((delivery) => ({ ...delivery, type: webhookBodySchema.parse(JSON.parse(delivery.body)).type }));
 }
 
-/** Nothing is rescheduled further ahead. A later time was set before the clock was set back. */
+/** Deliveries are never rescheduled further ahead, so a later time was set before the clock was set back. */
 const MAX_AHEAD_MS = 2 * HOUR_MS;
 
-/** @throws {StoreError} from every method if the database fails */
 export function createWebhookStore({ run, prisma, transaction }: Database, teamId: string): WebhookStore {
   const planFilter = (id: string) => ({ teamId, subjectKind: 'webhook_endpoint', subjectId: id });
 
@@ -164,7 +163,7 @@ function claimFirstDue(
 
 const outageRowsSchema = z.array(z.object({ since: z.date(), isQueued: z.boolean() }));
 
-/** Records a Slack outage. Queues its webhook once, if it started before `alertBefore`. */
+/** Records a Slack outage. Queues a webhook about it once, if the outage started before `alertBefore`. */
 async function recordOutage(
   run: RunStatement,
   teamId: string,

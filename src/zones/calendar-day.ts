@@ -1,6 +1,6 @@
 import { DAY_MS, SECOND_MS } from '../lib/duration.ts';
 
-/** Days are YYYY-MM-DD. They are cached, because `Intl` is slow and lists need several days per name. */
+/** Days are `YYYY-MM-DD`. Results are cached, because `Intl` is slow and lists need several days per name. */
 
 /** About 30 years of days. */
 const MAX_CACHED_DAYS = 10_000;
@@ -18,8 +18,8 @@ export function formatCalendarDay(moment: Date, timeZone: string): string {
 }
 
 /**
- * Returns the first time at which local clocks show `time` or later. A repeated local time counts the first
- * time it occurs, and a skipped one counts as the time after the gap.
+ * Returns the first time at which local clocks show `time` or later. If clocks show a local time twice,
+ * the first time counts; if they skip it, the time after the gap.
  * @param time local time as if it were UTC
  * @throws RangeError for an unknown time zone
  */

@@ -4,7 +4,12 @@ import type { ZoneProfile } from './zone.ts';
 export const generalZone: ZoneProfile = {
   zone: '*',
   isDocumented: false,
-  names: { labelLength: { min: 1, max: 63 }, isSingleLabel: false, idn: 'any', hasReservedHyphens: false },
+  names: {
+    labelLength: { min: 1, max: 63 },
+    allowsOnlyDirectChildren: false,
+    idn: 'any',
+    reservesHyphens: false,
+  },
   periodYears: { min: 1, max: undefined },
   nameServers: { min: 1, max: undefined },
   transfer: {

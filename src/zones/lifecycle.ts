@@ -3,13 +3,13 @@ import { formatCalendarDay, formatDayNumber, parseDayNumber } from './calendar-d
 import type { LifecycleProfile, ZoneProfile } from './zone.ts';
 
 /**
- * - `registered`: before the expiry.
- * - `auto_renew_grace`: after the expiry; it can be renewed, but the registrar may delete it.
- * - `redemption`: deleted; only a paid restore recovers it.
- * - `pending_delete`: it can't be recovered.
- * - `released`: anyone can register it.
- * - `expired`: after the expiry, in a zone without documented periods.
- * - `deleted`: deleted in such a zone; the restore period is unknown.
+ * - `registered`: before expiry.
+ * - `auto_renew_grace`: after expiry; the name can be renewed, but the registrar may delete it.
+ * - `redemption`: deleted; only a paid restore recovers the name.
+ * - `pending_delete`: the name can't be recovered.
+ * - `released`: anyone can register the name.
+ * - `expired`: after expiry, in a zone without documented periods.
+ * - `deleted`: deleted, in a zone without documented periods; the restore period is unknown.
  */
 export type LifecyclePhase =
   | 'registered'
@@ -42,12 +42,12 @@ export type DeletionPhase = Extract<LifecyclePhase, 'redemption' | 'pending_dele
 export interface LifecycleDates {
   readonly expiresAt: Date;
   readonly deletedAt?: Date | undefined;
-  /** The phase that the registry shows. It overrides the dates. */
+  /** The phase reported by the registry. Overrides the dates. */
   readonly deletionPhase?: DeletionPhase | undefined;
 }
 
 /**
- * The rules are in the service API, section Domain lifecycle. Days are 24 hours, counted from the expiry or
+ * See “Domain lifecycle” in the service's API documentation. Days are 24 hours, counted from the expiry or
  * deletion. An unknown deletion is assumed to happen at the latest possible time, the end of the auto-renew
  * grace period.
  * @param zone if it has no documented periods, the phases are only `registered`, `expired` and `deleted`
@@ -61,8 +61,8 @@ export function computeLifecycle(
 ): Lifecycle {
   const starts =
     zone.lifecycle === undefined
-      ? listUndocumentedStarts(dates)
-      : listDocumentedStarts(zone.lifecycle, dates);
+      ? listStartsWithoutPeriods(dates)
+      : listStartsWithPeriods(zone.lifecycle, dates);
   const phases: readonly (readonly [LifecyclePhase, Date | undefined])[] = [
     ['registered', undefined],
     ...starts,
@@ -72,31 +72,31 @@ export function computeLifecycle(
     return { phase, from, until, lastSafeDay: until && getDayBefore(until, timeZone) };
   });
   const [first, ...later] = stages;
-  if (first === undefined) throw new Error('a lifecycle has at least one stage');
-  const stageByDates = later.findLast(({ from }) => from !== undefined && from <= now) ?? first;
+  if (first === undefined) throw new Error('the lifecycle has no stages');
+  const stageFromDates = later.findLast(({ from }) => from !== undefined && from <= now) ?? first;
   const isDeletionKnown = dates.deletedAt !== undefined;
-  const current = findRegistryStage(zone, dates, stageByDates);
-  if (current === undefined) return { current: stageByDates, stages, isDeletionKnown };
+  const current = findRegistryStage(zone, dates, stageFromDates);
+  if (current === undefined) return { current: stageFromDates, stages, isDeletionKnown };
   // The registry doesn't publish when its phase ends.
-  return { current, stages: [...stages.slice(0, stages.indexOf(stageByDates)), current], isDeletionKnown };
+  return { current, stages: [...stages.slice(0, stages.indexOf(stageFromDates)), current], isDeletionKnown };
 }
 
-/** @returns undefined if the dates lead to the same phase */
+/** @returns undefined if the dates imply the same phase */
 function findRegistryStage(
   zone: ZoneProfile,
   { deletedAt, deletionPhase }: LifecycleDates,
-  stageByDates: LifecycleStage,
+  stageFromDates: LifecycleStage,
 ): LifecycleStage | undefined {
   if (deletedAt === undefined || deletionPhase === undefined) return undefined;
   const phase = zone.lifecycle === undefined && deletionPhase === 'redemption' ? 'deleted' : deletionPhase;
-  return phase === stageByDates.phase
+  return phase === stageFromDates.phase
     ? undefined
     : { phase, from: deletedAt, until: undefined, lastSafeDay: undefined };
 }
 
 /**
- * To be safe, a name without a known deletion counts as deleted after the grace period, although the service
- * API says that it was renewed.
+ * Whether the phase relies on an assumed deletion. To be safe, a name without a known deletion counts as
+ * deleted after the grace period, although the API documentation says that the name was renewed.
  */
 export function isDeletionAssumed({ current: { phase }, isDeletionKnown }: Lifecycle): boolean {
   return !isDeletionKnown && (phase === 'redemption' || phase === 'pending_delete' || phase === 'released');
@@ -104,7 +104,7 @@ export function isDeletionAssumed({ current: { phase }, isDeletionKnown }: Lifec
 
 type PhaseStart = readonly [LifecyclePhase, Date];
 
-function listUndocumentedStarts({ expiresAt, deletedAt }: LifecycleDates): readonly PhaseStart[] {
+function listStartsWithoutPeriods({ expiresAt, deletedAt }: LifecycleDates): readonly PhaseStart[] {
   if (deletedAt === undefined) return [['expired', expiresAt]];
   // A name deleted before its expiry never expires.
   return deletedAt <= expiresAt
@@ -115,7 +115,7 @@ function listUndocumentedStarts({ expiresAt, deletedAt }: LifecycleDates): reado
       ];
 }
 
-function listDocumentedStarts(
+function listStartsWithPeriods(
   periods: LifecycleProfile,
   { expiresAt, deletedAt }: LifecycleDates,
 ): readonly PhaseStart[] {

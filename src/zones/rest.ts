@@ -3,15 +3,15 @@ import type { TaskProfile, ZoneProfile } from './zone.ts';
 const freeTask: TaskProfile = { isAvailable: true, isChargeable: false, processing: 'automated' };
 const paidTask: TaskProfile = { isAvailable: true, isChargeable: true, processing: 'automated' };
 
-/** From the service API, sections "Profile of the .rest zone" and "Domain lifecycle in the .rest zone". */
+/** See the sections about the .rest zone and its domain lifecycle in the service's API documentation. */
 export const restZone: ZoneProfile = {
   zone: 'rest',
   isDocumented: true,
   names: {
     labelLength: { min: 1, max: 63 },
-    isSingleLabel: true,
+    allowsOnlyDirectChildren: true,
     idn: 'ISO_8859_1',
-    hasReservedHyphens: true,
+    reservesHyphens: true,
   },
   periodYears: { min: 1, max: 10 },
   nameServers: { min: 2, max: 7 },

@@ -17,7 +17,7 @@ export function checkName(name: DomainName): ZoneIssue[] {
   const unicodeLabels = name.unicode.split('.');
   const zoneDepth = zone.split('.').length;
 
-  if (names.isSingleLabel && asciiLabels.length !== zoneDepth + 1) {
+  if (names.allowsOnlyDirectChildren && asciiLabels.length !== zoneDepth + 1) {
     const registered = unicodeLabels.slice(-zoneDepth - 1).join('.');
     issues.push({ code: 'subdomain', name: name.unicode, registered });
   }
@@ -26,7 +26,7 @@ export function checkName(name: DomainName): ZoneIssue[] {
     const { length } = ascii;
     const { min, max } = names.labelLength;
     if (length < min || length > max) issues.push({ code: 'label_length', label, length, min, max });
-    if (names.hasReservedHyphens && ascii.slice(2, 4) === '--' && !ascii.startsWith('xn--')) {
+    if (names.reservesHyphens && ascii.slice(2, 4) === '--' && !ascii.startsWith('xn--')) {
       issues.push({ code: 'reserved_hyphens', label });
     }
     if (names.idn === 'ISO_8859_1' && !LATIN_1_LABEL.test(label)) {
@@ -37,7 +37,7 @@ export function checkName(name: DomainName): ZoneIssue[] {
 }
 
 /**
- * Checks whether a name can be registered, watched or renewed. Besides following the zone's rules, it can't
+ * Checks whether a name can be registered, watched or renewed. It must follow the zone's rules, and must not
  * be a public suffix such as `co.uk` or a host below a registrable domain. A direct child of a private suffix
  * such as `uk.com` is allowed.
  */

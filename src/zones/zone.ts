@@ -3,7 +3,7 @@ export interface Range {
   readonly max: number;
 }
 
-export interface OpenRange {
+export interface OpenEndedRange {
   readonly min: number;
   /** Undefined if no maximum is documented. */
   readonly max: number | undefined;
@@ -13,13 +13,13 @@ export interface TaskProfile {
   readonly isAvailable: boolean;
   readonly isChargeable: boolean;
   readonly processing: 'automated' | 'manual';
-  /** Quoted from the profile. */
+  /** Quoted from the zone's profile in the service's API documentation. */
   readonly note?: string;
 }
 
-/** From the service API, section Domain lifecycle. */
+/** See “Domain lifecycle” in the service's API documentation. */
 export interface LifecycleProfile {
-  /** Names renew automatically at their expiry. The grace period follows. */
+  /** Whether names renew automatically when they expire. The grace period follows. */
   readonly autoRenews: boolean;
   readonly autoRenewGraceDays: number;
   readonly redemptionDays: number;
@@ -33,18 +33,17 @@ export interface TransferProfile {
   readonly autoApproveDays: number | undefined;
   /** Whether the transfer also renews the name. */
   readonly includesRenewal: boolean | undefined;
-  /** Days after a registration or a change of owner in which transfers are locked. */
+  /** Days after a registration or owner change during which transfers are locked. */
   readonly lockDays: number | undefined;
 }
 
 export interface NameProfile {
   readonly labelLength: Range;
-  /** Only direct children of the zone can be registered. */
-  readonly isSingleLabel: boolean;
-  /** A character set, or `any` if only the registry decides. */
+  readonly allowsOnlyDirectChildren: boolean;
+  /** The allowed letters: a character set, or `any` if the bot doesn't check them. */
   readonly idn: 'ISO_8859_1' | 'any';
-  /** Hyphens in positions 3 and 4 are reserved for `xn--` (in all generic zones). */
-  readonly hasReservedHyphens: boolean;
+  /** Whether hyphens in positions 3 and 4 are reserved for `xn--`, as ICANN requires of generic zones. */
+  readonly reservesHyphens: boolean;
 }
 
 /** Shown by `/domain rules`, but not checked. */
@@ -67,8 +66,8 @@ export interface ZoneProfile {
   readonly isDocumented: boolean;
   readonly names: NameProfile;
   /** For registration and renewal, in years. */
-  readonly periodYears: OpenRange;
-  readonly nameServers: OpenRange;
+  readonly periodYears: OpenEndedRange;
+  readonly nameServers: OpenEndedRange;
   readonly transfer: TransferProfile;
   readonly lifecycle: LifecycleProfile | undefined;
   /** Keyed by the service's task names; undefined if undocumented. */

@@ -3,14 +3,14 @@ import type { Requirement } from '../../policy/evaluate.ts';
 import type { RequirementProgress } from '../progress.ts';
 import type { Confirmation, Obstacle, Proposal } from './proposal.ts';
 
-/** Another admin, any other person, or the approvers of some requirements. */
+/** Who can confirm: another admin, any other person, or the approvers of these requirements. */
 export type Confirmers = 'another_admin' | 'another_person' | readonly Requirement[];
 
 export type ProposalRefusal =
   /** The proposal was confirmed or withdrawn, or has expired. */
   | { readonly code: 'gone' }
   | { readonly code: 'own' | 'not_an_admin' }
-  /** The proposal differs from what the person saw. `current`: the open proposal, if any. */
+  /** The proposal differs from the one that the person saw. `current` is the open proposal, if any. */
   | { readonly code: 'changed'; readonly current: Proposal | undefined }
   /** The proposal takes effect only with a signature. */
   | { readonly code: 'needs_signature' | 'needs_charter'; readonly proposal: Proposal }
@@ -18,7 +18,7 @@ export type ProposalRefusal =
   | { readonly code: Obstacle }
   | Refusal;
 
-/** A proposal with a valid confirmation. Only {@link decideConfirmation} creates one. */
+/** A proposal with a valid confirmation. Created only by {@link decideConfirmation}. */
 class ValidConfirmation {
   readonly #proposal: Proposal;
   readonly #by: string;
@@ -40,11 +40,11 @@ export interface ConfirmationContext {
   /** Undefined if the proposal isn't open. */
   readonly proposal: Proposal | undefined;
   readonly confirmation: Confirmation;
-  /** The hash of what the person saw. */
+  /** The hash of the proposal that the person saw. */
   readonly shownHash: string;
   readonly confirmers: Confirmers;
   readonly isAdmin: boolean;
-  /** Why the person isn't an approver; undefined if they are one, or if there are no requirements. */
+  /** Why the person isn't an approver; undefined for approvers, or if there are no requirements. */
   readonly refusal: Refusal | undefined;
   readonly progress: readonly RequirementProgress[];
   /** Whether this person can confirm only with a signature. */

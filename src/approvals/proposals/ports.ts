@@ -4,20 +4,20 @@ import type { NewProposal, Obstacle, Proposal, ProposalKind, ProposalOf } from '
 
 export type ApplyOutcome =
   | { readonly kind: 'applied'; readonly proposal: Proposal }
-  /** The values have changed since the proposal. `current`: a new proposal with the remaining changes. */
+  /** The values have changed since the proposal. `current` is a new proposal with the remaining changes. */
   | { readonly kind: 'changed'; readonly current: Proposal | undefined }
   | { readonly kind: 'blocked'; readonly obstacle: Obstacle };
 
-/** Implemented by the store, which applies a change in the transaction that confirms it. */
+/** Implemented by the store, which confirms and applies a change in one transaction. */
 export interface ProposalStore {
   /**
    * Saves a proposal, and withdraws any other open one for the same subject.
-   * @returns the existing proposal if the same person has already proposed exactly this
+   * @returns the existing proposal if the same person has already proposed the same change
    */
   propose(proposal: NewProposal): Promise<Proposal>;
   /** Open proposals, oldest first. */
   list<Kind extends ProposalKind>(kinds: readonly Kind[], now: Date): Promise<readonly ProposalOf<Kind>[]>;
-  /** Finds an open proposal. @param key its id or its subject */
+  /** Finds an open proposal. @param key a proposal's id or subject */
   find<Kind extends ProposalKind>(
     kinds: readonly Kind[],
     key: string,
@@ -28,7 +28,7 @@ export interface ProposalStore {
   addConfirmation(confirmed: ValidConfirmation, at: Date): Promise<boolean>;
   /**
    * Applies a proposal with its last confirmation.
-   * @param charter the charter under which it takes effect, if it needs one
+   * @param charter the charter that the proposal needs to take effect, if any
    * @returns undefined on a conflict: load the proposal again
    */
   apply(confirmed: ValidConfirmation, at: Date, charter?: SignedCharter): Promise<ApplyOutcome | undefined>;

@@ -17,14 +17,14 @@ export interface ProposalPayloads {
   /** The proposal's id is the draft's revision. */
   readonly policy: NextPolicy;
   readonly facts: ProposedNameChanges;
-  /** Letting one name lapse. The proposal's subject is the name. */
+  /** Lets one name lapse. The proposal's subject is the name. */
   readonly lapse: ProposedNameChanges;
 }
 export type ProposalKind = keyof ProposalPayloads;
 
 /**
  * - `superseded`: the values had changed since the proposal, so nothing was applied
- * - `expired`: never stored, but computed from `expiresAt`
+ * - `expired`: not stored; computed from `expiresAt`
  */
 export const PROPOSAL_STATES = ['proposed', 'confirmed', 'withdrawn', 'superseded'] as const;
 export type ProposalState = (typeof PROPOSAL_STATES)[number] | 'expired';
@@ -38,16 +38,16 @@ interface ProposalBase {
   readonly id: string;
   /** A subject has at most one open proposal of each kind. */
   readonly subject: string | undefined;
-  /** Hash of the kind, proposer and payload, which people are shown. Confirmations must match it. */
+  /** Hash of the kind, proposer and payload. A confirmation must have the same hash. */
   readonly hash: string;
   readonly proposer: string;
   readonly proposedAt: Date;
   readonly expiresAt: Date | undefined;
-  /** Where to post the confirmation message, if it belongs where the change was proposed. */
+  /** The conversation where the change was proposed, if the confirmation message belongs there. */
   readonly origin: MessagePlace | undefined;
   readonly confirmations: readonly Confirmation[];
   readonly state: ProposalState;
-  /** The person who confirmed or withdrew it. */
+  /** The person who confirmed or withdrew the proposal. */
   readonly endedBy: string | undefined;
   readonly version: number;
 }
@@ -67,5 +67,5 @@ export type NewProposal = ProposedChange & {
   readonly origin?: MessagePlace | undefined;
 };
 
-/** Why a proposal with all confirmations can't be applied now. It stays open. */
+/** Why a fully confirmed proposal can't be applied yet. The proposal stays open. */
 export type Obstacle = NameLimit | 'cannot_sign';

@@ -36,11 +36,11 @@ async function findConfirmers(context: ProposalsContext, proposal: Proposal): Pr
   }
 }
 
-/** Kinds that change the charter. If signing is on, an admin must sign it. */
+/** Kinds that change the charter. If signing is on, an admin must sign the new charter. */
 const CHARTER_KINDS: ReadonlySet<ProposalKind> = new Set(['settings', 'policy']);
 
 export interface ProposalConfirmation extends Confirmation {
-  /** The hash of what the person saw. */
+  /** The hash of the proposal that the person saw. */
   readonly shownHash: string;
   readonly charter?: SignedCharter | undefined;
 }
@@ -61,9 +61,8 @@ export function createProposals(context: ProposalsContext) {
       store.find(kinds, key, orders.now()),
     load: (id: string) => load(id, orders.now()),
     loadProgress: (proposal: Proposal) => loadProgress(context, proposal),
-    /** Builds what a signed confirmation covers. */
     buildSignedSubject: (proposal: Proposal) => buildProposalSubject(context, proposal),
-    /** Confirms a proposal. The last confirmation applies it. @param key its id or its subject */
+    /** Confirms a proposal. The last confirmation applies the change. @param key a proposal's id or subject */
     confirm: (kinds: readonly ProposalKind[], key: string, confirmation: ProposalConfirmation) =>
       confirm(context, kinds, key, confirmation),
     withdraw: (kinds: readonly ProposalKind[], key: string, by: string) => withdraw(context, kinds, key, by),
@@ -146,16 +145,18 @@ async function loadConfirmation(
   const { userId, signed } = confirmation;
   const confirmers = await findConfirmers(context, proposal);
   const requirements = typeof confirmers === 'string' ? [] : confirmers;
-  const updated = { ...proposal, confirmations: addConfirmation(proposal, confirmation) };
+  const updatedProposal = { ...proposal, confirmations: addConfirmation(proposal, confirmation) };
   const [isAdmin, refusal, progress] = await Promise.all([
     confirmers === 'another_admin' ? orders.isAdmin(userId) : false,
     typeof confirmers === 'string' ? undefined : checkConfirmer(context, proposal, confirmers, userId),
-    countConfirmations(context, requirements, updated),
+    countConfirmations(context, requirements, updatedProposal),
   ]);
-  const newOnly = { ...proposal, confirmations: [confirmation] };
+  const withOnlyThisConfirmation = { ...proposal, confirmations: [confirmation] };
   const signedRequirements = requirements.filter((requirement) => requirement.signed);
   const signableProgress =
-    signed === undefined ? await countConfirmations(context, signedRequirements, newOnly, true) : [];
+    signed === undefined
+      ? await countConfirmations(context, signedRequirements, withOnlyThisConfirmation, true)
+      : [];
   return {
     ...{ proposal, confirmation, shownHash, confirmers, isAdmin, refusal, progress },
     needsSignature: signableProgress.some(({ slots }) => slots.length > 0),
@@ -193,7 +194,7 @@ async function loadProgress(
   return typeof confirmers === 'string' ? [] : countConfirmations(context, confirmers, proposal);
 }
 
-/** @param countUnsigned also counts unsigned confirmations toward signed requirements */
+/** @param countUnsigned whether unsigned confirmations count toward signed requirements */
 async function countConfirmations(
   { orders }: ProposalsContext,
   requirements: readonly Requirement[],

@@ -12,8 +12,8 @@ import type { SignatureDifference } from './difference.ts';
 import { findSigningKey, type KeyRing } from './key-ring.ts';
 
 /**
- * A signed approval's challenge contains the statement's hash, the decision, the approver and the policy version. Its
- * nonce is a hash of everything else that the approval covers, so none of it can be changed afterwards.
+ * The challenge of a signed approval contains the statement hash, the decision, the approver and the policy version.
+ * The nonce is a hash of everything else that the approval covers (the binding), so nothing can be changed afterwards.
  */
 
 export const signatureBindingSchema = z.record(z.string(), z.json());
@@ -27,7 +27,7 @@ export const approvalSignatureSchema = z.object({
 export type ApprovalSignature = Readonly<z.output<typeof approvalSignatureSchema>>;
 
 export interface LoggedSignature extends ApprovalSignature {
-  /** The vouching signatures, from the signing key's voucher up to a root. */
+  /** The vouching signatures, from the one that vouches for the signing key up to a root's. */
   readonly chain: readonly Assertion<VouchChallenge>[];
 }
 
@@ -54,7 +54,7 @@ export function buildChallenge(
   return { challenge, binding: saltedBinding };
 }
 
-/** Why an approval isn't validly signed; undefined if the person signed this subject with a valid key. */
+/** Why an approval's signature isn't valid for the subject; undefined if it is valid. */
 export async function findSignatureDifference(
   { userId, signed }: { readonly userId: string; readonly signed?: ApprovalSignature | undefined },
   subject: SignedSubject,

@@ -7,9 +7,9 @@ import { computeFingerprint, FINGERPRINT_PATTERN, spkiToCose } from './public-ke
 
 export { hashJson };
 
-/** Passkey signatures are stored together with what they sign, so the log alone is enough to verify them. */
+/** Passkey signatures are stored together with their challenges, so the log alone is enough to verify them. */
 
-/** The WebAuthn relying party, derived from `PUBLIC_URL`. Keys are bound to the host. */
+/** The WebAuthn relying party, derived from `PUBLIC_URL`. Keys are bound to this host. */
 export interface RelyingParty {
   /** The host name, without a port. */
   readonly id: string;
@@ -79,7 +79,7 @@ function buildAssertionSchema<ChallengeSchema extends z.ZodType<Challenge>>(chal
   return z.strictObject({
     challenge,
     key: fingerprintSchema,
-    /** The DER encoding of its SPKI. */
+    /** SPKI in DER. */
     publicKey: base64urlSchema,
     credential: base64urlSchema,
     authenticatorData: base64urlSchema,

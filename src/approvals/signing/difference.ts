@@ -1,4 +1,4 @@
-/** Why a signed approval isn't valid: there is no signature, or the named part differs. */
+/** Why an approval's signature isn't valid: it is missing, or the part with this name differs. */
 export const SIGNATURE_DIFFERENCES = [
   'unsigned',
   'statement',

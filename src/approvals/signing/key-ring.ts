@@ -15,14 +15,14 @@ import { computeFingerprint, type Fingerprint } from './public-key.ts';
  * Decides which keys are valid, from `SIGNING_ROOTS` and the signatures in the log.
  *
  * A key is valid if it is a root, or if a valid key has vouched for it with a signature that names its owner. A
- * revocation is valid if it is signed by the key's owner, by a person who vouched for the key or by a root, or if the
- * bot recorded that the owner has left.
+ * revocation is valid if the bot recorded that the key's owner has left, or if it is signed by the owner, by a key that
+ * vouched for the revoked key, or by a root.
  */
 
 /** The hash of the previous event about keys or charters. */
 const previousHash = { previous: z.string().exactOptional() };
 
-/** The event's subject is the key's fingerprint, and its actor is the key's owner. */
+/** The event's subject is the key's fingerprint. The event's actor is the key's owner. */
 export const keyAddedShape = {
   ...previousHash,
   label: z.string(),
@@ -37,7 +37,7 @@ export const keyRevokedShape = {
   owner: z.string(),
   /** Omitted if the bot revoked the key. */
   signature: revokeAssertionSchema.exactOptional(),
-  /** Whether the owner has left the workspace. */
+  /** The owner has left the workspace. */
   left: z.literal(true).exactOptional(),
 };
 
@@ -65,11 +65,11 @@ export interface KeyLog {
   readonly added: readonly AddedKey[];
   readonly vouched: readonly { readonly key: string; readonly signature: Assertion<VouchChallenge> }[];
   readonly revoked: readonly Revocation[];
-  /** If false, an event is missing and no key is valid. */
+  /** Whether the log has all events. If not, no key is valid. */
   readonly isComplete: boolean;
 }
 
-/** Lists keys that no one has tried to revoke, even without proof. */
+/** Lists keys without any revocation, valid or not. */
 export function listActiveKeys({ added, revoked }: KeyLog): readonly AddedKey[] {
   const revokedKeys = new Set(revoked.map(({ key }) => key));
   return added.filter(({ fingerprint: key }) => !revokedKeys.has(key));
@@ -78,13 +78,12 @@ export function listActiveKeys({ added, revoked }: KeyLog): readonly AddedKey[] 
 /** Maximum number of unrevoked passkeys per person. */
 export const MAX_KEYS = 10;
 
-/** Whether a person must revoke a passkey before adding another. */
 export function isAtKeyLimit(log: KeyLog, userId: string): boolean {
   return listActiveKeys(log).filter(({ owner }) => owner === userId).length >= MAX_KEYS;
 }
 
 export interface ValidKey extends AddedKey {
-  /** The vouching signatures, from this key's voucher up to a root; empty for a root. */
+  /** The vouching signatures, from the one that vouches for this key up to a root's; empty for a root. */
   readonly chain: readonly Assertion<VouchChallenge>[];
 }
 
@@ -145,7 +144,7 @@ function findAmbiguousKeys(added: readonly AddedKey[]): ReadonlySet<string> {
   return ambiguous;
 }
 
-/** Finds the keys that a chain of vouching signatures connects to a root. Visits each event once. */
+/** Finds the keys that a chain of vouching signatures connects to a root. */
 async function findReachableKeys(
   { vouched }: KeyLog,
   keysByFingerprint: ReadonlyMap<string, AddedKey>,
@@ -171,7 +170,6 @@ async function findReachableKeys(
   return reached;
 }
 
-/** Finds keys with a valid revocation: signed by a person who may revoke them, or recorded when the owner left. */
 async function findRevokedKeys(
   log: KeyLog,
   keysByFingerprint: ReadonlyMap<string, AddedKey>,
@@ -192,7 +190,7 @@ async function findRevokedKeys(
   return revoked;
 }
 
-/** Whether a signature names these keys as voucher and vouched key. Doesn't verify the signature. */
+/** Whether a signature says that `voucher` vouches for `target`. Doesn't verify the signature. */
 function isVouchSignature(
   { challenge, publicKey, credential }: Assertion<VouchChallenge>,
   voucher: AddedKey,
@@ -207,7 +205,7 @@ function isVouchSignature(
   );
 }
 
-/** Finds the key that a signature names, if it is valid and has this owner. Doesn't verify the signature. */
+/** Finds the valid key with this owner that a signature names. Doesn't verify the signature. */
 export function findSigningKey(
   validKeys: KeyRing['validKeys'],
   { key, publicKey, credential }: Assertion,
@@ -248,17 +246,17 @@ export function createRevocationCheck(log: KeyLog, roots: ReadonlySet<string>) {
     ownKeys.some((signer) => canRevoke(vouchers, roots, signer, key));
 }
 
-/** Returns the log as it was when charter `n` was signed, plus later revocations of compromised keys. */
+/** Returns the log from when charter `n` was signed, plus later revocations of compromised keys. */
 export function getLogAtCharter(log: KeyLog, n: number): KeyLog {
-  const applies = (revocation: Revocation) =>
+  const isIncluded = (revocation: Revocation) =>
     revocation.n < n || revocation.signature?.challenge.reason === 'compromised';
-  return { ...log, revoked: log.revoked.filter(applies) };
+  return { ...log, revoked: log.revoked.filter(isIncluded) };
 }
 
 export const charterSignedShape = {
   ...previousHash,
   charter: z.json(),
   signature: charterAssertionSchema,
-  /** The bot's confirmation that the signer was an admin, and not the publisher, when they signed. */
+  /** Confirms that the signer was an admin, and not the publisher. */
   botSignature: z.string().exactOptional(),
 };

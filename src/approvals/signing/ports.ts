@@ -48,13 +48,13 @@ export interface SignedCharter {
   readonly botSignature: string;
 }
 
-/** Stores keys in the log. Implemented by the store. */
+/** Records keys in the log. Implemented by the store. */
 export interface KeyStore {
   /** @returns false if the owner already has `MAX_KEYS` */
   add(key: AddedKey): Promise<boolean>;
   vouch(owner: string, signature: Assertion<VouchChallenge>, at: Date): Promise<void>;
   revoke(owner: string, signature: Assertion<RevokeChallenge>, at: Date): Promise<void>;
-  /** Revokes all keys of a person who has left. @returns how many */
+  /** Revokes all keys of a person who has left. @returns the number of revoked keys */
   revokeForDeparture(owner: string, at: Date): Promise<number>;
   /** @returns false if another charter was signed meanwhile */
   signCharter(signed: SignedCharter, at: Date): Promise<boolean>;
@@ -62,7 +62,7 @@ export interface KeyStore {
   /** Logs that the charter's validity changed, and queues a notification. @returns whether people are notified */
   recordStatus(status: 'valid' | CharterProblem, at: Date): Promise<boolean>;
   /**
-   * Saves a key's signature counter. Keys without a counter always report 0.
+   * Saves the key's signature counter. Keys without a counter always report 0.
    * @returns false if the counter hasn't increased, so the key may have been cloned
    */
   advanceCounter(fingerprint: string, counter: number): Promise<boolean>;

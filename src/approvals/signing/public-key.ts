@@ -1,9 +1,12 @@
 import { createHash, createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { isoCBOR } from '@simplewebauthn/server/helpers';
 
-/** Converts passkeys' public keys between SPKI (DER), which is stored, and WebAuthn's COSE format (RFC 9052). */
+/**
+ * Converts the public keys of passkeys between SPKI in DER (the stored format) and COSE (RFC 9052), which WebAuthn
+ * uses.
+ */
 
-/** `SHA256:` and the base64url hash of the SPKI. */
+/** `SHA256:`, followed by the base64url hash of the SPKI. */
 export type Fingerprint = `SHA256:${string}`;
 
 export const FINGERPRINT_PATTERN = /^SHA256:[A-Za-z0-9_-]{43}$/;

@@ -6,19 +6,19 @@ import type { BulkTask } from './columns.ts';
 import type { BadRow, BulkRow, RowIssue } from './read-csv.ts';
 import type { PlanFinding } from './stored-bulk.ts';
 
-/** Plans a bulk order from a file: the rows to request, the skipped rows with their issues, and findings. Pure. */
+/** Plans a bulk order from a file's rows: which to request, which to skip and why, and findings. Pure. */
 
-/** Facts about the name in a row that aren't in the file. */
+/** Stored facts about the name in a row. */
 export interface RowFacts {
   readonly openOrderId?: string | undefined;
-  /** The name has an open order that the requester can't see. */
+  /** Whether the name has an open order that the requester can't see. */
   readonly hasHiddenOrder?: boolean;
   /** The policy rule that refuses the order. */
   readonly refusedBy?: string | undefined;
   readonly isWatched: boolean;
   readonly expiresAt?: Date | undefined;
   readonly deletedAt?: Date | undefined;
-  /** Someone decided to let the name lapse. */
+  /** Whether people decided to let the name lapse. */
   readonly isLapsing: boolean;
   /** Undefined if the price isn't listed, or the task has no price. */
   readonly price?: Amount | undefined;
@@ -26,7 +26,7 @@ export interface RowFacts {
   readonly isInUse?: 'yes' | 'no' | 'unknown' | undefined;
 }
 
-/** Why a row of a file can't be requested. */
+/** Why a row is skipped. */
 export type PlanIssue =
   | RowIssue
   | { readonly code: 'open_order'; readonly orderId: string }
@@ -51,7 +51,7 @@ export interface BulkPlan {
 const OWN_NAME_TASKS: ReadonlySet<BulkTask> = new Set(['renew', 'nameservers', 'delete']);
 const PRICED_TASKS: ReadonlySet<BulkTask> = new Set(['renew', 'transfer', 'create']);
 const SOON_MS = 30 * DAY_MS;
-/** A value that occurs in a smaller share of the rows may be a mistake. */
+/** A period that occurs in a smaller share of the rows may be a mistake. */
 const RARE_SHARE = 0.1;
 const UNUSUAL_PERIOD_FACTOR = 2;
 const MIN_UNUSUAL_YEARS = 2;
@@ -101,9 +101,9 @@ function collectFindings(
 ): PlanFinding[] {
   const listFinding = (
     code: PlanFinding['code'],
-    applies: (row: BulkRow, facts: RowFacts) => boolean,
+    isAffected: (row: BulkRow, facts: RowFacts) => boolean,
   ): PlanFinding[] => {
-    const names = rows.filter((row) => applies(row, getFacts(row.name))).map(({ name }) => name);
+    const names = rows.filter((row) => isAffected(row, getFacts(row.name))).map(({ name }) => name);
     return names.length === 0 ? [] : [{ code, count: names.length, names: names.slice(0, MAX_LISTED_NAMES) }];
   };
   const isUnusualPeriod = createPeriodCheck(rows);
@@ -125,26 +125,26 @@ function collectFindings(
   ];
 }
 
-/** Creates a check for periods that are unusual in this file. */
+/** Returns a function that checks whether a period is unusual in this file. */
 function createPeriodCheck(rows: readonly BulkRow[]): (input: unknown) => boolean {
   const periods = rows.flatMap(({ input }) => readPeriod(input) ?? []);
   const usualPeriod = median(periods);
-  const byPeriod = groupBy(periods, (period) => period);
+  const periodGroups = groupBy(periods, (period) => period);
   return (input) => {
     const period = readPeriod(input);
     if (period === undefined || usualPeriod === undefined) return false;
     const isUnusual =
       Math.abs(period - usualPeriod) >= MIN_UNUSUAL_YEARS &&
       Math.max(period, usualPeriod) >= UNUSUAL_PERIOD_FACTOR * Math.min(period, usualPeriod);
-    return isUnusual && (byPeriod.get(period)?.length ?? 0) <= Math.max(1, rows.length * RARE_SHARE);
+    return isUnusual && (periodGroups.get(period)?.length ?? 0) <= Math.max(1, rows.length * RARE_SHARE);
   };
 }
 
-/** Creates a check for prices far above the median of their currency. */
+/** Returns a function that checks whether a price is far above the median in its currency. */
 function createPriceCheck(prices: readonly Amount[]): (price: Amount) => boolean {
-  const byCurrency = groupBy(prices, ({ currency }) => currency);
+  const pricesByCurrency = groupBy(prices, ({ currency }) => currency);
   const medians = new Map(
-    [...byCurrency].map(([currency, amounts]) => [currency, median(amounts.map(({ minor }) => minor))]),
+    [...pricesByCurrency].map(([currency, amounts]) => [currency, median(amounts.map(({ minor }) => minor))]),
   );
   return ({ currency, minor }) => {
     const usualPrice = medians.get(currency);
@@ -156,7 +156,7 @@ function median(values: readonly number[]): number | undefined {
   return values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)];
 }
 
-/** The order's input: the period of each name, which determines the price. */
+/** The bulk order's own input: the period of each name, for its price. */
 export function buildBulkInput(
   rows: readonly { readonly name: string; readonly input?: unknown }[],
 ): unknown {

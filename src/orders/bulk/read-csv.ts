@@ -24,7 +24,7 @@ export type FileIssue =
   | UnreadableFileIssue
   | CsvIssue
   | { readonly code: 'empty' }
-  /** The first line looks like a row. */
+  /** The first line looks like a row, not a header. */
   | { readonly code: 'no_header'; readonly line: number }
   | { readonly code: 'unknown_column'; readonly line: number; readonly column: string }
   | { readonly code: 'column_of_other_task'; readonly line: number; readonly column: BulkColumn }
@@ -34,12 +34,12 @@ export type RowIssue =
   | InputIssue
   | { readonly code: 'too_many_cells' }
   | { readonly code: 'no_auth_code' | 'auth_code_too_long' | 'auth_code_invisible_character' }
-  /** The line repeats an earlier one, which is used instead. */
+  /** The row repeats the one in `line`, which is used. */
   | { readonly code: 'repeated'; readonly line: number }
-  /** Another line has the same name with other values. Neither line is used. */
+  /** The row in `line` has the same name but other values. Neither row is used. */
   | { readonly code: 'conflict'; readonly line: number };
 
-/** A valid row, not yet checked against stored data such as open orders. */
+/** A valid row, not yet checked against stored facts such as open orders. */
 export interface BulkRow {
   readonly line: number;
   readonly name: string;
@@ -87,7 +87,7 @@ function findHeaderIssues(
 ): FileIssue[] {
   const taskColumns = BULK_COLUMNS[task];
   if (!columns.some(isBulkColumn) && (cells[0] ?? '').includes('.')) return [{ code: 'no_header', line }];
-  const known = columns.filter(isBulkColumn);
+  const knownColumns = columns.filter(isBulkColumn);
   return [
     ...columns.flatMap((column, index): FileIssue[] => {
       if (isBulkColumn(column))
@@ -95,7 +95,7 @@ function findHeaderIssues(
       return [{ code: 'unknown_column', line, column: cells[index] ?? '' }];
     }),
     ...taskColumns
-      .filter((column) => !OPTIONAL_COLUMNS.has(column) && !known.includes(column))
+      .filter((column) => !OPTIONAL_COLUMNS.has(column) && !knownColumns.includes(column))
       .map((column): FileIssue => ({ code: 'missing_column', line, column })),
   ];
 }
@@ -103,8 +103,8 @@ function findHeaderIssues(
 type Cells = Readonly<Partial<{ [Column in BulkColumn]: string }>>;
 interface ParsedRow {
   readonly row: BulkRow | BadRow;
-  /** The row's values, for detecting identical rows. */
-  readonly content: string;
+  /** Equal for rows with the same values. */
+  readonly comparisonKey: string;
 }
 
 function readRow(
@@ -117,7 +117,10 @@ function readRow(
     columns.map((column, index) => [column, (column === 'auth' ? rawCells : cells)[index] ?? '']),
   );
   const name = cellTexts.name ?? '';
-  const reject = (issues: readonly RowIssue[]): ParsedRow => ({ row: { line, name, issues }, content: '' });
+  const reject = (issues: readonly RowIssue[]): ParsedRow => ({
+    row: { line, name, issues },
+    comparisonKey: '',
+  });
   if (hasExtraCells(cells, columns)) return reject([{ code: 'too_many_cells' }]);
   const auth = task === 'transfer' ? readAuth(cellTexts.auth ?? '') : { secret: undefined };
   const checked = findTask(task).check(readInput(task, cellTexts));
@@ -127,7 +130,7 @@ function readRow(
   const [ascii = name] = checked.names;
   return {
     row: { line, name: ascii, input, secret: auth.secret },
-    content: JSON.stringify([input, cellTexts.auth]),
+    comparisonKey: JSON.stringify([input, cellTexts.auth]),
   };
 }
 
@@ -146,7 +149,7 @@ function readInput(task: BulkTask, { name, period, ownerc, adminc, techc, namese
   }
 }
 
-/** The transfer form has the same limit. */
+/** Same as in the transfer form. */
 const MAX_AUTH_LENGTH = 255;
 
 function readAuth(text: string): { readonly secret: Secret } | { readonly issue: RowIssue } {
@@ -157,22 +160,23 @@ function readAuth(text: string): { readonly secret: Secret } | { readonly issue:
     : { secret: new Secret(text) };
 }
 
-/** For each name, keeps the first of identical rows, and rejects conflicting rows. */
+/** Keeps the first of identical rows, and rejects rows that have the same name but different values. */
 function dropDuplicates(parsedRows: readonly ParsedRow[]): BulkFileResult {
   const validRows = parsedRows.filter(({ row }) => !('issues' in row));
   const rowsByName = groupBy(validRows, ({ row }) => row.name);
   const rows: BulkRow[] = [];
   const badRows: BadRow[] = [];
-  for (const { row, content } of parsedRows) {
+  for (const { row, comparisonKey } of parsedRows) {
     if ('issues' in row) {
       badRows.push(row);
       continue;
     }
     const rowsOfName = rowsByName.get(row.name) ?? [];
-    const conflicting = rowsOfName.find((other) => other.content !== content)?.row;
-    const first = rowsOfName[0]?.row ?? row;
-    if (conflicting !== undefined) badRows.push(toBadRow(row, { code: 'conflict', line: conflicting.line }));
-    else if (first !== row) badRows.push(toBadRow(row, { code: 'repeated', line: first.line }));
+    const conflictingRow = rowsOfName.find((other) => other.comparisonKey !== comparisonKey)?.row;
+    const firstRow = rowsOfName[0]?.row ?? row;
+    if (conflictingRow !== undefined)
+      badRows.push(toBadRow(row, { code: 'conflict', line: conflictingRow.line }));
+    else if (firstRow !== row) badRows.push(toBadRow(row, { code: 'repeated', line: firstRow.line }));
     else rows.push(row);
   }
   return { ok: true, rows, badRows };

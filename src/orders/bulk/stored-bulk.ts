@@ -26,10 +26,10 @@ export const planFindingSchema = z.object({
 
 export type PlanFinding = z.output<typeof planFindingSchema>;
 
-/** Data of an order made from a file. The file's rows are the order's items. */
+/** Data of an order made from a file. Each row of the file is an item of the order. */
 export const storedBulkSchema = z.object({
   waveSize: z.number(),
-  /** The number of the first item that the pause rules consider. A person has reviewed the earlier items. */
+  /** The number of the first item that no person has reviewed. The pause rules ignore earlier items. */
   unreviewedFrom: z.number(),
   pause: storedPauseReasonSchema.exactOptional(),
   findings: z.array(planFindingSchema),

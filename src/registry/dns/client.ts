@@ -22,7 +22,7 @@ export const DNS_FAILURES = [
   'alias_loop',
   'private_address',
   'no_servers',
-  /** The name is too long or has characters that no host name has. */
+  /** The name is too long or has characters that host names can't have. */
   'invalid_name',
   /** Any other response code. */
   'unexpected_code',
@@ -40,7 +40,7 @@ export type DnsAnswer<Data> =
     }
   /** `no_data`: the name exists but has no record of this type. */
   | { readonly kind: 'no_data' | 'no_such_name'; readonly authoritative: boolean }
-  /** Whether there is a record is unknown. */
+  /** It is unknown whether there is a record. */
   | { readonly kind: 'unanswered'; readonly failure: DnsFailure };
 
 interface Referral {
@@ -51,7 +51,7 @@ interface Referral {
 export type NameserverAnswer<Data> =
   | DnsAnswer<Data>
   | Referral
-  /** An alias. The nameserver didn't return the records of its target. */
+  /** The nameserver returned an alias without the target's records. */
   | { readonly kind: 'alias'; readonly target: string; readonly authoritative: boolean };
 
 /** The delegation of a name, according to a server of its parent zone. */
@@ -84,7 +84,7 @@ export interface DnsClient {
     type: Type,
     signal?: AbortSignal,
   ): Promise<DnsAnswer<RecordData[Type]>>;
-  /** The signatures of a name's records, whether valid or not. */
+  /** Returns the signatures of a name's records, whether valid or not. */
   querySignatures(
     name: string,
     type: RecordType,
@@ -217,14 +217,14 @@ async function ask(
 }
 
 /** Whether the server might not support EDNS (RFC 6891, section 7). */
-function mayLackEdns({ code, isBareError }: Response): boolean {
+function mayLackEdns({ code, isErrorWithoutQuestion }: Response): boolean {
   switch (code) {
     case RESPONSE_CODES.formatError:
     case RESPONSE_CODES.notImplemented:
     case RESPONSE_CODES.badVersion:
       return true;
     default:
-      return isBareError;
+      return isErrorWithoutQuestion;
   }
 }
 
@@ -291,7 +291,7 @@ function readReferral({ authoritative, authorities }: Response): Referral | unde
   return { kind: 'referral', nameServers };
 }
 
-/** Ignores records of other names and of zones above. */
+/** Ignores records of other names and of parent zones. */
 function readDelegation(response: Response, name: string): DelegationAnswer {
   const { authoritative, answers, authorities } = response;
   const ownRecords = [...answers, ...authorities].filter((record) => isRecordFor(record, name));

@@ -14,7 +14,7 @@ export interface Question {
   readonly type: RecordType;
   /** RD: asks the server to resolve the name. */
   readonly recursive: boolean;
-  /** DO (RFC 3225): a referral then includes the DS or proves that there is none. */
+  /** DO (RFC 3225): referrals include the DS or proof that there is none. */
   readonly dnssec: boolean;
 }
 
@@ -23,27 +23,25 @@ export interface Response {
   readonly code: number;
   readonly authoritative: boolean;
   readonly truncated: boolean;
-  /** Whether the response is an error that doesn't repeat the question. */
-  readonly isBareError: boolean;
+  readonly isErrorWithoutQuestion: boolean;
   readonly answers: readonly Answer[];
   readonly authorities: readonly Answer[];
 }
 
-/** How a received packet relates to the question. */
-export type PacketReading =
+export type ParsedPacket =
   | { readonly kind: 'response'; readonly response: Response }
   /** The id matches, but the packet can't be parsed. */
   | { readonly kind: 'malformed' }
   /** Not a response to this question, so it may be forged. */
   | { readonly kind: 'unrelated' };
 
-/** Fits into every network without fragmentation (DNS Flag Day 2020). */
+/** Small enough to avoid fragmentation (DNS Flag Day 2020). */
 const UDP_PAYLOAD_BYTES = 1_232;
 const HEADER_BYTES = 12;
 /** The record counts fill the rest of the header (RFC 1035, section 4.1.1). */
 const COUNTS_OFFSET = 4;
-const CODE_BITS = 4;
-const CODE_MASK = 0x0f;
+const HEADER_RCODE_BITS = 4;
+const HEADER_RCODE_MASK = 0x0f;
 
 export const RESPONSE_CODES = {
   ok: 0,
@@ -83,7 +81,7 @@ export function encodeQuestion(
 }
 
 /** @param packet received from the queried server (RFC 5452, section 9.1) */
-export function readResponse(packet: Buffer, id: number, question: Question): PacketReading {
+export function readResponse(packet: Buffer, id: number, question: Question): ParsedPacket {
   if (packet.length < HEADER_BYTES || packet.readUInt16BE(0) !== id) return { kind: 'unrelated' };
   let decoded: DecodedPacket;
   try {
@@ -93,21 +91,23 @@ export function readResponse(packet: Buffer, id: number, question: Question): Pa
   }
   const { questions = [], answers = [], authorities = [], additionals = [] } = decoded;
   const optRecord = additionals.find((record) => record.type === 'OPT');
-  const code = ((decoded.flags ?? 0) & CODE_MASK) | ((optRecord?.extendedRcode ?? 0) << CODE_BITS);
+  const code =
+    ((decoded.flags ?? 0) & HEADER_RCODE_MASK) | ((optRecord?.extendedRcode ?? 0) << HEADER_RCODE_BITS);
   // A server that can't read a question, or refuses it, may leave it out of the response.
-  const isBareError =
+  const isErrorWithoutQuestion =
     questions.length === 0 &&
     answers.length + authorities.length === 0 &&
     code !== RESPONSE_CODES.ok &&
     code !== RESPONSE_CODES.noSuchName;
-  if (!decoded.flag_qr || !(isBareError || isSameQuestion(decoded, question))) return { kind: 'unrelated' };
+  if (!decoded.flag_qr || !(isErrorWithoutQuestion || isSameQuestion(decoded, question)))
+    return { kind: 'unrelated' };
   return {
     kind: 'response',
     response: {
       code,
       authoritative: decoded.flag_aa,
-      truncated: decoded.flag_tc && !isBareError,
-      isBareError,
+      truncated: decoded.flag_tc && !isErrorWithoutQuestion,
+      isErrorWithoutQuestion,
       answers,
       authorities,
     },

@@ -23,7 +23,7 @@ const MAX_QUERIES_PER_SOCKET = 64;
 
 interface SharedSocket {
   readonly socket: Socket;
-  readonly pending: Map<number, QuestionListener>;
+  readonly pendingListeners: Map<number, QuestionListener>;
   isConnected: boolean;
   queryCount: number;
 }
@@ -31,26 +31,26 @@ interface SharedSocket {
 /**
  * Concurrent questions to a server share a socket, because opening one is slow. Port and id are random (RFC
  * 5452, section 9.2). Sockets are connected, so they receive only from their server. A socket is closed when
- * no question is pending.
+ * it has no pending questions.
  */
 export function createUdpSockets(): UdpSockets {
   const openSockets = new Map<string, SharedSocket>();
 
   function open(server: DnsServer, key: string): SharedSocket {
     const socket = createSocket(isIPv6(server.address) ? 'udp6' : 'udp4');
-    const shared: SharedSocket = { socket, pending: new Map(), isConnected: false, queryCount: 0 };
+    const shared: SharedSocket = { socket, pendingListeners: new Map(), isConnected: false, queryCount: 0 };
     socket.on('message', (packet) => {
       if (packet.length < 2) return;
       const id = packet.readUInt16BE(0);
-      shared.pending.get(id)?.onPacket(packet, id);
+      shared.pendingListeners.get(id)?.onPacket(packet, id);
     });
     socket.on('error', () => {
       retire(key, shared);
-      for (const { onFailure } of [...shared.pending.values()]) onFailure();
+      for (const { onFailure } of [...shared.pendingListeners.values()]) onFailure();
     });
     socket.on('connect', () => {
       shared.isConnected = true;
-      for (const [id, listener] of shared.pending) send(shared, id, listener);
+      for (const [id, listener] of shared.pendingListeners) send(shared, id, listener);
     });
     socket.connect(server.port, server.address);
     openSockets.set(key, shared);
@@ -73,14 +73,14 @@ export function createUdpSockets(): UdpSockets {
       const key = `${server.address} ${server.port}`;
       const shared = openSockets.get(key) ?? open(server, key);
       let id = randomInt(ID_COUNT);
-      while (shared.pending.has(id)) id = randomInt(ID_COUNT);
-      shared.pending.set(id, listener);
+      while (shared.pendingListeners.has(id)) id = randomInt(ID_COUNT);
+      shared.pendingListeners.set(id, listener);
       shared.queryCount += 1;
       if (shared.queryCount >= MAX_QUERIES_PER_SOCKET) retire(key, shared);
       if (shared.isConnected) send(shared, id, listener);
       return () => {
-        shared.pending.delete(id);
-        if (shared.pending.size > 0) return;
+        shared.pendingListeners.delete(id);
+        if (shared.pendingListeners.size > 0) return;
         retire(key, shared);
         shared.socket.close();
       };

@@ -49,7 +49,7 @@ export interface RdapProblem {
 
 export interface RdapOrigin {
   readonly server: string;
-  /** Every exchange used https, including the one for the bootstrap file. */
+  /** Whether every exchange used https, including the one for the bootstrap file. */
   readonly secure: boolean;
 }
 
@@ -300,8 +300,7 @@ function readJson(text: string | undefined): unknown {
 
 /**
  * @param location the `Location` header
- * @returns the address, or why it isn't followed: it isn't a web address, has credentials, or leads from
- * `https` to `http`
+ * @returns the URL; a problem if it isn't a web address, has credentials, or leads from `https` to `http`
  */
 export function resolveRedirect(from: URL, location: string | undefined): URL | RdapUnavailable {
   if (location === undefined || !URL.canParse(location, from.href)) {

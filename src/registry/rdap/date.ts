@@ -3,7 +3,7 @@ import { MINUTE_MS } from '../../lib/duration.ts';
 export interface RecordDate {
   /** The earliest time that the text can mean. Without a time zone, UTC+14 is assumed. */
   readonly at: Date;
-  /** The text has a time and a time zone. */
+  /** Whether the text has a time and a time zone. */
   readonly isExact: boolean;
 }
 

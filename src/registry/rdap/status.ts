@@ -1,6 +1,6 @@
 import { cleanText } from './record-parts.ts';
 
-// Registries write statuses as in RDAP, as in EPP, as an ICANN URL or in their own words.
+// Registries publish RDAP statuses, EPP statuses, ICANN URLs or statuses in their own words.
 
 /** Status values of RFC 9083, section 10.2.2, and RFC 8056. */
 const KNOWN_STATUSES = [
@@ -48,14 +48,14 @@ export function isTransferLock(status: string): boolean {
   return ['transfer', 'all'].includes(findLockedOperation(status) ?? '');
 }
 
-/** Operations that the registry has locked: `transfer`, `update` or `delete`. */
+/** Lists the operations that the registry has locked: `transfer`, `update`, `delete` or `all`. */
 export function findRegistryLocks(statuses: readonly string[]): string[] {
   return statuses
     .filter((status) => status.startsWith('server '))
     .flatMap((status) => findLockedOperation(status) ?? []);
 }
 
-/** Ignores a missing `client` or `server` prefix. */
+/** Whether a lock is still among the statuses, if a missing `client` or `server` prefix is ignored. */
 export function isStillLocked(lock: string, statuses: readonly string[]): boolean {
   const hasPrefix = (status: string) => /^(?:client|server) /.test(status);
   return statuses.some(

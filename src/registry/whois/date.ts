@@ -1,6 +1,6 @@
 import type { WhoisZone } from './zones.ts';
 
-/** The order of day and month that a label such as `expires (dd/mm/yyyy)` states. */
+/** The order of day and month, as given by a label such as `expires (dd/mm/yyyy)`. */
 export type DateOrder = 'day_first' | 'month_first';
 
 interface Day {
@@ -22,33 +22,35 @@ const TIME = `(?:(?: ?-?t|[ :-]|, )${CLOCK}(?: ?${ZONE})?| (?:utc|gmt))?`;
 const DAY = '(?<day>\\d{1,2})';
 const ORDINAL = '(?:st|nd|rd|th)?';
 
-const compileWhole = (source: string) => new RegExp(`^${source}$`, 'i');
+const compileFullMatch = (source: string) => new RegExp(`^${source}$`, 'i');
 
 /** Formats that have the same meaning in every zone. */
 const FORMATS: readonly RegExp[] = [
-  compileWhole(`(?<year>\\d{4})(?<separator>[-./]) ?(?<month>\\d{1,2})\\k<separator> ?${DAY}\\.?${TIME}`),
-  compileWhole(
+  compileFullMatch(`(?<year>\\d{4})(?<separator>[-./]) ?(?<month>\\d{1,2})\\k<separator> ?${DAY}\\.?${TIME}`),
+  compileFullMatch(
     '(?<year>\\d{4})(?<month>\\d{2})(?<day>\\d{2})(?:[ t]?(?<hour>\\d{2}):?(?<minute>\\d{2}):?(?<second>\\d{2})z?)?',
   ),
-  compileWhole(`(?<year>\\d{4})[-. /]${MONTH}[-. /]${DAY}\\.?${TIME}`),
-  compileWhole(
+  compileFullMatch(`(?<year>\\d{4})[-. /]${MONTH}[-. /]${DAY}\\.?${TIME}`),
+  compileFullMatch(
     `${WEEKDAY}${DAY}${ORDINAL}(?:[-. /]|, ?)(?:of )?${MONTH}(?:[-. /]|\\.? |, ?)(?<year>\\d{4})\\.?${TIME}`,
   ),
-  compileWhole(`${WEEKDAY}${MONTH}(?:[-/]|\\.? )${DAY}${ORDINAL}(?:[-/]|,? |,)(?<year>\\d{4})\\.?${TIME}`),
-  compileWhole(`${WEEKDAY}${MONTH} ${DAY} ${CLOCK}(?: ${ZONE})? (?<year>\\d{4})`),
+  compileFullMatch(
+    `${WEEKDAY}${MONTH}(?:[-/]|\\.? )${DAY}${ORDINAL}(?:[-/]|,? |,)(?<year>\\d{4})\\.?${TIME}`,
+  ),
+  compileFullMatch(`${WEEKDAY}${MONTH} ${DAY} ${CLOCK}(?: ${ZONE})? (?<year>\\d{4})`),
 ];
 
 /** Day and month as numbers, in an order that depends on the zone. */
-const NUMERIC_FORMAT = compileWhole(
+const NUMERIC_FORMAT = compileFullMatch(
   `(?<first>\\d{1,2})(?<separator>[-./])(?<other>\\d{1,2})\\k<separator>(?<year>\\d{4}|\\d{2})\\.?${TIME}`,
 );
 
 /**
- * Times and offsets are checked but dropped, because registries mean the local day.
+ * Validates times and offsets but ignores them, because registries give the day in their own time zone.
  * @returns midnight UTC of the day as written; undefined if the format is unknown
  */
-export function readWhoisDate(text: string, zone: WhoisZone, labelOrder?: DateOrder): Date | undefined {
-  // The end may be a remark such as `(UTC+8)` or `(YYYY-MM-DD)`.
+export function parseWhoisDate(text: string, zone: WhoisZone, labelOrder?: DateOrder): Date | undefined {
+  // The text may end with a remark such as `(UTC+8)` or `(YYYY-MM-DD)`.
   const trimmed = text
     .replace(/\s+/g, ' ')
     .replace(/ ?\([a-z][^()]*\)$/i, '')
@@ -74,11 +76,11 @@ function readNumericDay(
   labelOrder: DateOrder | undefined,
 ): Day | undefined {
   const [first, second] = [Number(parts['first']), Number(parts['other'])];
-  const isShortYear = parts['year']?.length === 2;
+  const hasTwoDigitYear = parts['year']?.length === 2;
   // 25.04.27 may start with the day or the year.
-  if (isShortYear && zone.shortYear !== true) return undefined;
-  const year = Number(parts['year']) + (isShortYear ? 2_000 : 0);
-  const order = first > 12 ? 'day_first' : second > 12 ? 'month_first' : (labelOrder ?? zone.order);
+  if (hasTwoDigitYear && zone.hasTwoDigitYears !== true) return undefined;
+  const year = Number(parts['year']) + (hasTwoDigitYear ? 2_000 : 0);
+  const order = first > 12 ? 'day_first' : second > 12 ? 'month_first' : (labelOrder ?? zone.dateOrder);
   if (order === undefined && first !== second) return undefined;
   return order === 'month_first' ? { year, month: first, day: second } : { year, month: second, day: first };
 }

@@ -1,5 +1,5 @@
 import { domainToASCII, domainToUnicode } from 'node:url';
-import { type DateOrder, readWhoisDate } from './date.ts';
+import { type DateOrder, parseWhoisDate } from './date.ts';
 import {
   CREATION_LABELS,
   EXPIRED_LABEL,
@@ -29,9 +29,9 @@ export type WhoisReading =
 interface Line {
   readonly label: string;
   readonly value: string;
-  /** The date order (day or month first) that the label states. */
+  /** The order of day and month, if the label gives it. */
   readonly dateOrder: DateOrder | undefined;
-  /** The label isn't separated from the value. */
+  /** Whether no separator follows the label. */
   readonly isUnseparated: boolean;
 }
 
@@ -66,7 +66,7 @@ function buildRecord(lines: readonly Line[], zone: WhoisZone, now: Date): WhoisR
   const created = lines
     .filter(({ label }) => CREATION_LABELS.has(label))
     // Brazil's registry appends a ticket number.
-    .map(({ value, dateOrder }) => readWhoisDate(value.replace(/ #\d+$/, ''), zone, dateOrder))
+    .map(({ value, dateOrder }) => parseWhoisDate(value.replace(/ #\d+$/, ''), zone, dateOrder))
     .find((date) => date !== undefined);
   const registrar = lines.find(
     ({ label, value }) => REGISTRAR_LABELS.has(label) && !HIDDEN_VALUE.test(value),
@@ -87,7 +87,7 @@ function readExpiry(
   const dates = lines.flatMap((line) => {
     const text = findExpiryText(line, zone);
     if (text === undefined || HIDDEN_VALUE.test(text)) return [];
-    const at = readWhoisDate(text, zone, line.dateOrder);
+    const at = parseWhoisDate(text, zone, line.dateOrder);
     // `Expired:` is the expiry only if the date is in the future.
     if (line.label === EXPIRED_LABEL && (at === undefined || at <= now)) return [];
     if (line.isUnseparated && at === undefined && !/^\W*\d/.test(text)) return [];
@@ -118,19 +118,19 @@ function findExpiryText(
  */
 function filterOwnLines(lines: readonly Line[], name: string): readonly Line[] | undefined {
   let isOwn = true;
-  let hasOther = false;
-  let hasOwn = false;
+  let hasOtherName = false;
+  let hasOwnName = false;
   const ownLines: Line[] = [];
   for (const line of lines) {
     const statedName = NAME_LABELS.has(line.label) ? readName(line.value) : undefined;
     if (statedName !== undefined) {
       isOwn = statedName === name;
-      hasOwn ||= isOwn;
-      hasOther ||= !isOwn;
+      hasOwnName ||= isOwn;
+      hasOtherName ||= !isOwn;
     }
     if (isOwn) ownLines.push(line);
   }
-  return hasOther && !hasOwn ? undefined : ownLines;
+  return hasOtherName && !hasOwnName ? undefined : ownLines;
 }
 
 function readName(value: string): string | undefined {

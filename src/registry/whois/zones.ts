@@ -3,9 +3,9 @@
  */
 export interface WhoisZone {
   /** The order of numeric dates that don't start with the year. */
-  readonly order?: 'day_first';
-  /** Whether `05/09/27` is a date. */
-  readonly shortYear?: boolean;
+  readonly dateOrder?: 'day_first';
+  /** Whether dates can have two-digit years, such as `05/09/27`. */
+  readonly hasTwoDigitYears?: boolean;
   /** Normalized labels of the expiry that only this zone uses. */
   readonly expiryLabels?: readonly string[];
   /** Reads the date from the value of another label. The first group is the date. */
@@ -25,10 +25,10 @@ const ENDS_AT_RENEWAL: WhoisZone = { expiryLabels: ['renewal', 'renewal date'] }
 const CONNECTED_UNTIL = { label: 'state', pattern: /^connected \(([^()]+)\)$/i };
 
 const ZONES: Readonly<Record<string, WhoisZone>> = {
-  ...Object.fromEntries(DAY_FIRST.map((zone) => [zone, { order: 'day_first' as const }])),
-  hm: { order: 'day_first', shortYear: true },
-  es: { order: 'day_first', shortYear: true },
-  il: { order: 'day_first', expiryLabels: ['validity'] },
+  ...Object.fromEntries(DAY_FIRST.map((zone) => [zone, { dateOrder: 'day_first' as const }])),
+  hm: { dateOrder: 'day_first', hasTwoDigitYears: true },
+  es: { dateOrder: 'day_first', hasTwoDigitYears: true },
+  il: { dateOrder: 'day_first', expiryLabels: ['validity'] },
   pl: ENDS_AT_RENEWAL,
   ie: ENDS_AT_RENEWAL,
   za: ENDS_AT_RENEWAL,
@@ -91,7 +91,7 @@ export const EXPIRY_LABELS: ReadonlySet<string> = new Set([
   ...['有効期限', '사용 종료일', '过期时间', '到期日期'],
 ]);
 
-/** A label of the expiry only if the date is in the future. */
+/** Labels the expiry only if the date is in the future. */
 export const EXPIRED_LABEL = 'expired';
 
 /** Labels that take precedence, because a response may also include the registrar's record. */

@@ -15,7 +15,7 @@ import { createMemoryTokenSteps } from './token-steps.ts';
 export interface Authenticator {
   /** Opens a session first if needed. */
   sign<O>(prepared: PreparedRequest<O>, deadline: Deadline): Promise<SignedRequest>;
-  /** To be called when the service has refused a session. The next request then opens another one. */
+  /** To be called when the service has refused a session. The next request opens another. */
   invalidateSession(session: Session): void;
   verify(deadline: Deadline, extras?: LoginExtras): Promise<Verification>;
   /**
@@ -30,7 +30,7 @@ export type Verification =
       readonly verified: true;
       /** From the login response. */
       readonly user?: Readonly<Record<string, unknown>> | undefined;
-      /** Set by a two-factor check. The caller owns the session, so closing the client doesn't end it. */
+      /** Set by a two-factor check. The caller owns this session, so closing the client doesn't end it. */
       readonly sessionHash?: Secret | undefined;
       readonly sessionEndsAt?: number | undefined;
     }

@@ -31,7 +31,7 @@ export function createSessions(
     const { token, release } = await claimToken();
     try {
       const hash = await calls.openXmlSession(token, createDeadline(timeoutMs));
-      // Without the shared secret, no other session can be opened. So this one is used until the service
+      // Without the shared secret, no other session can be opened, so this session is used until the service
       // refuses it.
       const isRenewable = credential.method !== 'two_factor' || credential.totpSecret !== undefined;
       return {

@@ -1,6 +1,6 @@
 /**
- * Tracks used one-time tokens, because a server accepts each only once (RFC 6238, section 5.2). All accounts
- * with the same user at the service share them, in any context.
+ * Tracks the time steps of used one-time tokens, because a server accepts each token only once (RFC 6238,
+ * section 5.2). All accounts with the same user name share the steps, in any context.
  */
 export interface TokenSteps {
   /**

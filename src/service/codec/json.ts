@@ -43,7 +43,7 @@ export function parseAddress(name: string, url: string): ServiceAddress {
   return { origin: parsed.origin, path: parsed.pathname, query: parsed.search };
 }
 
-/** Leaves out the signature. @throws {InvalidInputError} if the request can't be encoded */
+/** Encodes a request without its signature. @throws {InvalidInputError} if the request can't be encoded */
 export function encodeJson(
   description: Extract<RequestDescription, { interface: 'json' }>,
   address: ServiceAddress,
@@ -108,7 +108,7 @@ function requireUnicode(name: string, text: string): string {
 
 type PlainJson = string | number | boolean | readonly PlainJson[] | { readonly [name: string]: PlainJson };
 
-/** Drops undefined values, too. */
+/** Also drops undefined values. */
 function revealSecrets(value: WireValue, name: string): PlainJson {
   if (value instanceof Secret) return requireUnicode(name, value.reveal());
   if (typeof value === 'string') return requireUnicode(name, value);

@@ -6,7 +6,7 @@ import type { WireObject } from './wire.ts';
 interface WireField {
   /** Name in JSON, and in inputs. */
   readonly name: string;
-  /** Name in the interface, if different. */
+  /** Name in this interface, if it differs. */
   readonly wireName?: string;
   /** Maps each accepted input value to the value that the interface documents. */
   readonly valueMap?: Readonly<Record<string, string>>;

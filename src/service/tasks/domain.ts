@@ -145,7 +145,7 @@ function listSearchableValues({ object, data, messages }: Envelope): unknown[] {
 }
 
 /**
- * Drops undocumented parts, too.
+ * Also drops undocumented parts.
  * @param shouldMaskTexts set if no code was found, because any text may then contain it. People need the
  * status text, so it is kept unless it is the only text.
  */

@@ -24,7 +24,7 @@ export const sessionLogin = defineTask({
   name: 'session.login',
   effect: 'write',
   successCode: 'S1321001',
-  isProvenByOutput: true,
+  outputProvesSuccess: true,
   activity: (input) => `logging in ${input.user}, context ${input.context}`,
   input: z.strictObject({
     user: z.string().min(1),
@@ -65,7 +65,7 @@ export const sessionLogout = defineTask({
   effect: 'write',
   idempotent: true,
   successCode: 'S1321003',
-  isProvenByOutput: true,
+  outputProvesSuccess: true,
   activity: () => 'logging out',
   input: z.strictObject({
     sessionId: z.instanceof(Secret),
@@ -90,7 +90,7 @@ const HASH_NAMES = new Set(['hash', 'authsession', 'sessionid', 'session']);
 export const authSessionCreate = defineTask({
   name: 'authSession.create',
   effect: 'write',
-  isProvenByOutput: true,
+  outputProvesSuccess: true,
   activity: () => 'opening an XML session',
   input: z.strictObject({ token: z.instanceof(Secret).optional() }),
   xml: {
@@ -126,7 +126,7 @@ export const authSessionDelete = defineTask({
   name: 'authSession.delete',
   effect: 'write',
   idempotent: true,
-  isProvenByOutput: true,
+  outputProvesSuccess: true,
   activity: () => 'ending an XML session',
   input: z.strictObject({ hash: z.instanceof(Secret) }),
   xml: { code: '1321003', elements: () => ({}), signature: ({ hash }) => ({ kind: 'auth_session', hash }) },

@@ -156,7 +156,7 @@ function accountLine(account: Account): string {
   const checked =
     account.verifiedAt === undefined ? 'not used yet' : `last checked ${formatLocalTime(account.verifiedAt)}`;
   const name = account.application === undefined ? '' : ` “${escapeText(account.application)}”`;
-  return `${account.isActive ? ':large_green_circle: *active*' : ':white_circle:'} ${code(formatAccountName(account))}${name}, ${formatContext(account.context)}, ${METHOD_LABELS[account.method]}, ${checked}${formatProfile(account)}`;
+  return `${account.isActive ? ':large_green_circle: *active*' : ':white_circle:'} ${code(formatAccountName(account))}${name}, ${account.context === undefined ? '' : `${formatContext(account.context)}, `}${METHOD_LABELS[account.method]}, ${checked}${formatProfile(account)}`;
 }
 
 function formatProfile({ profile, method }: Account): string {
@@ -195,7 +195,7 @@ export function detailsButton(account: Account): Button {
 }
 
 export const NO_LONGER_LINKED = 'This account is no longer linked. `/domain whoami` lists linked accounts.';
-const NO_DETAILS = 'The service has no documented way to read more about this account.';
+const NO_DETAILS = 'The service doesn’t provide more details about this account.';
 
 /** The list of rights can be long. */
 const MAX_FACTS = 60;

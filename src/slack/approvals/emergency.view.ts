@@ -62,7 +62,7 @@ export function emergencyReply(order: Order, event: EmergencyEvent, notified: No
       : ` ${mentionedIds.map(mentionApprover).join(', ')}: you could have approved it too.`;
   const impactNote = event.isImpactUnknown === true ? ' The impact wasn’t known yet.' : '';
   return textMessage(
-    `:rotating_light: *${escapeText(orderTitle(order))}*, requested by ${mention(order.requesterId)}: ${mention(event.actor)} approved this alone (break glass)${reasonSuffix(event)}.${notifiedNote}${mentionsText}${impactNote} Another admin has to sign it off.`,
+    `:rotating_light: *${escapeText(orderTitle(order))}*, requested by ${mention(order.requesterId)}: ${mention(event.actor)} approved this alone (break glass)${reasonSuffix(event)}.${notifiedNote}${mentionsText}${impactNote} Another admin has to sign off on it.`,
   );
 }
 
@@ -77,7 +77,7 @@ export function signedOffReply(order: Order, event: HistoryEvent): Message {
 
 export function emergencyDirectMessage(order: Order, event: EmergencyEvent): Message {
   return textMessage(
-    `:rotating_light: ${mention(event.actor)} approved *${escapeText(orderTitle(order))}* alone (break glass), so it needs no other approval${reasonSuffix(event)}. Requested by ${mention(order.requesterId)}. Another admin has to sign it off, on its card or my Home tab. See it with ${code(`/domain order ${order.id}`)}.`,
+    `:rotating_light: ${mention(event.actor)} approved *${escapeText(orderTitle(order))}* alone (break glass), so it needs no other approval${reasonSuffix(event)}. Requested by ${mention(order.requesterId)}. Another admin has to sign off on it, on its card or my Home tab. To see it, use ${code(`/domain order ${order.id}`)}.`,
   );
 }
 

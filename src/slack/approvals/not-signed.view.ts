@@ -32,6 +32,6 @@ function differencesText(differences: readonly SendingDifference[]): string {
 export function notSignedNotice(order: Order, differences: readonly SendingDifference[]): Message {
   const sentText = wasSent(order) ? 'sent nothing more' : 'sent nothing';
   return textMessage(
-    `:rotating_light: *${escapeText(orderTitle(order))}*: a required signature is missing or invalid, so I ${sentText} (${differencesText(differences)}). If no one revoked a passkey, left, or changed the policy, someone with write access to my database may have done this. Find out who has access. See it with ${code(`/domain order ${order.id}`)}.`,
+    `:rotating_light: *${escapeText(orderTitle(order))}*: a required signature is missing or invalid, so I ${sentText} (${differencesText(differences)}). If no one revoked a passkey, left, or changed the policy, someone with write access to my database may have done this. Find out who has access. To see it, use ${code(`/domain order ${order.id}`)}.`,
   );
 }

@@ -12,6 +12,6 @@ export function reminderNotice(order: Order): Message {
 
 export function escalationNotice(order: Order, approvers: readonly string[]): Message {
   return textMessage(
-    `:mega: *${escapeText(orderTitle(order))}* has been waiting for approval since ${formatLocalTime(order.createdAt)}. Requested by ${mention(order.requesterId)}.${canApproveText(approvers)} See it with ${code(`/domain order ${order.id}`)}.`,
+    `:mega: *${escapeText(orderTitle(order))}* has been waiting for approval since ${formatLocalTime(order.createdAt)}. Requested by ${mention(order.requesterId)}.${canApproveText(approvers)} To see it, use ${code(`/domain order ${order.id}`)}.`,
   );
 }

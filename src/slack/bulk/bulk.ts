@@ -39,7 +39,7 @@ const bulkSchema = z.object({
     placeholder: 'name,period\ncafe.rest,1\nbar.rest,2',
     hint: 'A header and one row per name. Columns: “name”, “period”, “nameservers”, “ownerc”, “adminc”, “techc”, “auth”. You can check the plan before you request it.',
   }),
-  owner: ownerField({ label: 'Owner in your team', hint: 'For registrations and transfers.' }),
+  owner: ownerField({ label: 'Owner on your team', hint: 'For registrations and transfers.' }),
   note: ownershipSchema.shape.note,
   reason: reasonField('Shown to the approvers.'),
   send_at: sendAtField,

@@ -78,7 +78,7 @@ function rowIssueText(issue: PlanIssue | RowIssue): string {
     case 'conflict':
       return `Line ${issue.line} has the same name with other values, so I skipped both. Remove one of them.`;
     case 'open_order':
-      return `The name already has an open order, ${issue.orderId}. See it with /domain order ${issue.orderId}.`;
+      return `The name already has an open order, ${issue.orderId}. To see it, use /domain order ${issue.orderId}.`;
     case 'hidden_order':
       return 'The name already has an open private order. Ask an approver about it.';
     case 'refused_by_policy':

@@ -43,7 +43,7 @@ export const ADDRESS_UNREADABLE =
 export function feedMessage(address: string, isNew: boolean): Message {
   const lead = isNew
     ? 'Your feed has a new address, and the old one stopped working. Subscribe to this one:'
-    : 'Subscribe to this address in your calendar:';
+    : 'Add this URL to your calendar app:';
   return message(lead, [
     section(`${lead}\n${code(address)}`),
     context(

@@ -76,10 +76,10 @@ export function deadlineText(
       return `renew now, because its zone doesn’t document a grace period${price}`;
     case 'redemption':
       return (restoreUntil ?? lastSafeDay) === undefined
-        ? `restore now, because the deadline is unknown${price}`
+        ? `restore deadline unknown, so restore it now${price}`
         : `restore ${formatDeadline(restoreUntil ?? lastSafeDay)}${price}`;
     case 'deleted':
-      return `restore now, because the deadline isn’t documented${price}`;
+      return `restore deadline not documented, so restore it now${price}`;
     case 'pending_delete':
       return `can’t be recovered${lastSafeDay === undefined ? '' : `, released after ${formatDay(lastSafeDay, getToday(due))}`}`;
     case 'released':

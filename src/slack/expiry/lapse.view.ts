@@ -30,7 +30,7 @@ export function lapseView(
           `*Let* ${name} *lapse?*`,
           ':hourglass: Another person has to confirm. Reminders continue until then.',
           requester,
-          ...confirmationLines(progress),
+          ...confirmationLines(progress, proposer),
         ),
         ...lineSections(impact),
         deadlinesText !== '' && section(deadlinesText),

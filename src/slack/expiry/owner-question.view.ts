@@ -62,7 +62,7 @@ function questionText({ names, openCount }: QuestionPart): string {
   if (first === undefined)
     return openCount === 0
       ? 'Thanks for your answers.'
-      : `Thanks. Still open in this thread: ${count(openCount, 'name')}.`;
+      : `Thanks. ${count(openCount, 'name')} in this thread still ${openCount === 1 ? 'needs' : 'need'} your answer.`;
   const due = buildDueStatus(first);
   const name = formatDomainName(first.domain.name);
   const dueSuffix = due === undefined ? '' : ` ${expiresText(due)}`;

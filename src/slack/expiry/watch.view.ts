@@ -49,7 +49,7 @@ export function watchProblemText(problem: NamesToWatchProblem): string {
 }
 
 export function lookingUpText(names: number): string {
-  return `:hourglass_flowing_sand: Looking up ${count(names, 'name')}. The result appears here within 30 seconds.`;
+  return `:hourglass_flowing_sand: Looking up ${count(names, 'name')}. Results will appear here within 30 seconds.`;
 }
 
 export interface WatchResult {
@@ -120,7 +120,7 @@ function resultLines(
   if (!isList) {
     const isDeleted = findings.some(({ code: found }) => found === 'expired');
     const watched = { domain, wasWatched, lastDay, daysLeft, knownName, ignoredDate, isDeleted, now };
-    const details = dropMissing([registrar, ...problems]).join(' · ');
+    const details = dropMissing([registrar && `Registrar: ${registrar}`, ...problems]).join(' · ');
     return dropMissing([watchedText(watched), details !== '' && details]);
   }
   const expiryText =

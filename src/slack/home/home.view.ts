@@ -351,7 +351,7 @@ function reviewPart(orders: HomeData['toReview'], length: number): KnownBlock[] 
     {
       title: 'Emergency approvals to sign off',
       entries: orders.map(({ order, canSignOff }) => [
-        section(`${emergencyReviewText(order)}${canSignOff ? '' : '\nAnother admin has to sign it off.'}`),
+        section(`${emergencyReviewText(order)}${canSignOff ? '' : '\nAnother admin has to sign off on it.'}`),
         ...actions(`review_${order.id}`, [...(canSignOff ? signOffButtons(order) : []), reviewButton(order)]),
       ]),
       listCommand: '/domain orders review',

@@ -91,7 +91,7 @@ export function createSlackApp(options: {
   };
 }
 
-/** Handles events about people and groups. Resolves after the commit, or on timeout. */
+/** Handles events about people and groups. Resolves when the changes are saved, or on timeout. */
 async function handleEvent(context: SlackContext, { track }: WorkTracker, body: unknown): Promise<void> {
   const parsed = directoryEventSchema.safeParse(body).data;
   if (parsed?.team_id !== context.teamId) return;

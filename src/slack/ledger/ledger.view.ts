@@ -59,7 +59,7 @@ export function restoredMessage({ takenAt, seal }: TeamEventOf<'database_restore
 
 export function anchorDayMessage(day: string): Message {
   return textMessage(
-    `🔏 Ledger anchors of ${day}: I post one in this thread every hour. A copy stored elsewhere proves what was in the log at that time.`,
+    `🔏 Anchors of the audit log for ${day}: I post one in this thread every hour. A copy stored elsewhere proves what was in the log at that time.`,
   );
 }
 
@@ -73,5 +73,7 @@ export function anchorMessage({
   readonly hash: string;
   readonly at: Date;
 }): Message {
-  return textMessage(`${formatLocalTime(at)}: ledger anchor ${code(`${n}:${hash}`)}`);
+  return textMessage(
+    `${formatLocalTime(at)} · anchor of the audit log: ${code(`${n}:${hash}`)} (no action needed)`,
+  );
 }

@@ -132,7 +132,7 @@ export function waitingText(steps: readonly WaitingStep[], today?: string): stri
   const parts = dropMissing([
     formatStep(first, today),
     laterStepsText(steps, today),
-    canBeLostLater && 'then you can lose it',
+    canBeLostLater && 'then anyone can register it',
   ]);
   return `Deadlines and costs: ${parts.join(', ')}`;
 }

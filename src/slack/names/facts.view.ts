@@ -161,10 +161,10 @@ export function formatChange(fact: FactName, before: FactValue, after: FactValue
     const added = after.filter((status) => !before.includes(status));
     const removed = before.filter((status) => !after.includes(status));
     const changes = dropMissing([
-      added.length > 0 && `now ${formatValue(fact, added)}`,
-      removed.length > 0 && `no longer ${formatValue(fact, removed)}`,
+      added.length > 0 && `added ${formatValue(fact, added)}`,
+      removed.length > 0 && `removed ${formatValue(fact, removed)}`,
     ]);
-    return `${FACT_LABELS[fact]}: ${changes.join(', ')}`;
+    return `${FACT_LABELS[fact]}: ${changes.join('; ')}`;
   }
   return `${FACT_LABELS[fact]}: ${formatBeforeAfter(formatValue(fact, before), formatValue(fact, after))}`;
 }

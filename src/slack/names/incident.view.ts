@@ -293,7 +293,12 @@ function mentionPeople({ owner, approvers }: IncidentPeople): string {
 
 /** The values before and after each change, worst first. Changes of the same kind share a line. */
 function factLines(changes: readonly IncidentChange[], formatHosts = formatList): string[] {
-  return listKindsWorstFirst({ changes }).flatMap((kind) => {
+  // A new registrar already says that the transfer is complete.
+  const isTransferred = changes.some(({ kind }) => kind === 'registrar');
+  const kinds = listKindsWorstFirst({ changes }).filter(
+    (kind) => kind !== 'pending_transfer' || !isTransferred,
+  );
+  return kinds.flatMap((kind) => {
     const sameKind = changes.filter((change) => change.kind === kind);
     const [first, last] = [sameKind[0], sameKind.at(-1)];
     return first === undefined || last === undefined

@@ -58,7 +58,7 @@ export function nameChangeLine({ name, before, after, date, decision }: ChangedN
     const details = detailTexts(before).flatMap(([label, value]) =>
       value === undefined ? [] : `${label} ${value}`,
     );
-    return `${title} remove from the watch list${details.length === 0 ? '' : `, with ${details.join(', ')}`}`;
+    return `${title} remove from the watch list${details.length === 0 ? '' : ` (${details.join(', ')})`}`;
   }
   if (decision?.kind === 'lapse_confirmed') return `${title} let it lapse: “${escapeText(decision.reason)}”`;
   const changes = isSameDetails(before, after) ? [] : detailChanges(before, after);
@@ -114,7 +114,7 @@ function questionMessage(
     ...changeLines(proposal),
     section(
       'Nothing has changed yet. It needs:',
-      ...confirmationLines(progress),
+      ...confirmationLines(progress, proposer),
       `${mention(proposer)} can’t confirm their own request.${expiryText(proposal)}`,
     ),
     ...proposalActions(proposal, [
@@ -135,15 +135,17 @@ function expiryText({ expiresAt }: NameChangesProposal): string {
 }
 
 /** The people who can confirm, and the confirmations so far. */
-export function confirmationLines(progress: readonly RequirementProgress[]): string[] {
-  return progress.map(confirmationLine);
+export function confirmationLines(progress: readonly RequirementProgress[], proposer: string): string[] {
+  return progress.map((each) => confirmationLine(each, proposer));
 }
 
-function confirmationLine({ requirement, slots }: RequirementProgress): string {
+function confirmationLine({ requirement, slots }: RequirementProgress, proposer: string): string {
   const { needed, signed } = requirement;
   const confirmed =
     slots.length === 0 ? '' : ` (confirmed by ${slots.map(({ userId }) => mention(userId)).join(', ')})`;
-  const people = anyApproverText(selectNotifiedApprovers(requirement), needed);
+  const approvers = selectNotifiedApprovers(requirement);
+  const others = approvers.filter((approver) => approver !== proposer);
+  const people = anyApproverText(others.length === 0 ? approvers : others, needed);
   return `• ${count(needed, 'confirmation')} from ${people}${signed ? ', signed with a passkey' : ''}${confirmed}`;
 }
 

@@ -109,7 +109,7 @@ export function rulesMessage(
 }
 
 export const UNDOCUMENTED_TASKS =
-  'Not supported: single sign-on, contact management, and tasks such as updateStatus, preack, restoreNE, restoreARGP and restoreRenew. The service’s documentation doesn’t show how to request them.';
+  'I can’t do single sign-on, contact management, or tasks such as updateStatus, preack, restoreNE, restoreARGP and restoreRenew. The service’s documentation doesn’t show how to request them.';
 
 export function zonesMessage(zones: readonly ZoneProfile[]): Message {
   const list = zones.map(({ zone }) => `• .${zone}: \`/domain rules ${zone}\``).join('\n');

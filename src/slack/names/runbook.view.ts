@@ -60,10 +60,10 @@ const RUNBOOKS: Readonly<Record<IncidentKind, Runbook>> = {
   lock: {
     steps: [
       'Ask the service who removed the lock, and with which account.',
-      'Have the lock set again, and get a new auth code.',
+      'Have the lock set again, and the auth code replaced.',
     ],
     warnings: [
-      'Don’t request the auth code unless you need it: with it, an unlocked name can be transferred away.',
+      'Don’t have the auth code sent to you unless you need it: with it, an unlocked name can be transferred away.',
     ],
   },
   owner: {

@@ -53,7 +53,7 @@ function formatIssues(issueTexts: readonly string[]): string {
 /** Says that the request duplicates an open order. */
 function openAlreadyText(order: Order, canSeeOrder: boolean): string {
   return canSeeOrder
-    ? `Nothing was requested. An order for this is already open: ${code(order.id)} *${escapeText(orderTitle(order))}*, requested by <@${order.requesterId}>. See it with \`/domain order ${order.id}\`.`
+    ? `Nothing was requested. An order for this is already open: ${code(order.id)} *${escapeText(orderTitle(order))}*, requested by <@${order.requesterId}>. To see it, use \`/domain order ${order.id}\`.`
     : 'Nothing was requested. A private order for this is already open. Only its requester, approvers and admins can see it. Ask an approver about it.';
 }
 
@@ -88,10 +88,10 @@ export function missingCardMessage(order: Order, retryInMs: number | undefined):
   const { id } = order;
   const retry =
     retryInMs === undefined
-      ? 'I’ll post the card as soon as Slack accepts it.'
+      ? 'I’ll post it as soon as Slack accepts it.'
       : `I’ll try again in ${count(Math.max(Math.ceil(retryInMs / 1_000), 1), 'second')}, and keep trying until Slack accepts it.`;
   return textMessage(
-    `Your order is saved: *${escapeText(orderTitle(order))}*, order ${code(id)}. I can’t post its card in Slack right now. ${retry} See the order with \`/domain order ${id}\`.`,
+    `Your order is saved: *${escapeText(orderTitle(order))}*, order ${code(id)}. I can’t post it in Slack right now. ${retry} To see the order, use \`/domain order ${id}\`.`,
   );
 }
 
@@ -99,7 +99,7 @@ export function retryMessage({ id, state }: Order): Message {
   return textMessage(
     isOpen(state)
       ? `Requested again as order ${code(id)}. I’m posting the card.`
-      : `This was already retried as order ${code(id)} (${STATES[state].words}). See it with \`/domain order ${id}\`.`,
+      : `This was already retried as order ${code(id)} (${STATES[state].words}). To see it, use \`/domain order ${id}\`.`,
   );
 }
 

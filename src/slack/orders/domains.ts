@@ -41,7 +41,7 @@ const contactField = (label: string, display: Partial<FieldDisplay> = {}) =>
 
 const REGISTRATION_FIELDS = {
   ownerc: contactField('Owner contact', {
-    hint: 'The contact’s ID at the domain service. For .rest, all three contacts need an email address on file there.',
+    hint: 'The contact’s ID at the domain service. For .rest, all three contacts need an email address there.',
   }),
   adminc: contactField('Admin contact'),
   techc: contactField('Tech contact'),
@@ -84,7 +84,7 @@ export const transferForm = orderForm({
     ...NAME_FIELDS,
     auth: textField('Auth code', {
       kind: 'secret',
-      hint: 'You get it from the current registrar. I store it encrypted until the order ends, and never show it.',
+      hint: 'Get it from the current registrar. I store it encrypted until the order ends, and never show it.',
       isRequired: true,
     }),
     ...REGISTRATION_FIELDS,

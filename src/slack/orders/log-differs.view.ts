@@ -14,6 +14,6 @@ const DIFFERENCE_TEXTS: Readonly<Record<LogDifference, string>> = {
 /** Tells an admin that the rows of an order differ from its log. */
 export function logMismatchNotice(order: Order, { difference = 'older' }: AnyOrderLogEntry): Message {
   return textMessage(
-    `:rotating_light: *${escapeText(orderTitle(order))}*: my database and the log disagree (${DIFFERENCE_TEXTS[difference]}), so I sent nothing more. Someone with write access to the database may have done this. Find out who has access, and what else changed. See it with ${code(`/domain order ${order.id}`)}.`,
+    `:rotating_light: *${escapeText(orderTitle(order))}*: my database and the log disagree (${DIFFERENCE_TEXTS[difference]}), so I sent nothing more. Someone with write access to the database may have done this. Find out who has access, and what else changed. To see it, use ${code(`/domain order ${order.id}`)}.`,
   );
 }

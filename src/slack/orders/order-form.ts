@@ -87,7 +87,7 @@ export function parseSecret(text: string): ParsedSecret {
 /** Stored with the order, but never sent to the service. */
 export const ownershipSchema = z.object({
   owner: ownerField({
-    label: 'Owner in your team',
+    label: 'Owner on your team',
     hint: 'Before the name expires, I ask this person whether you still need it.',
   }),
   note: noteField({ label: 'Purpose', hint: 'Stored here, not sent to the service.' }),

@@ -67,7 +67,7 @@ export const ORDER_ID_MISSING =
 
 export function noSuchOrderText(id: string): string {
   const list = id.includes('.')
-    ? `${code(`/domain orders ${id}`)} lists the orders of a name.`
-    : '`/domain orders` lists the latest.';
+    ? 'To list the orders of a name, use `/domain orders cafe.rest`.'
+    : 'To list the latest orders, use `/domain orders`.';
   return `Order ${code(id)} doesn’t exist. ${list}`;
 }

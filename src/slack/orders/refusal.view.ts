@@ -129,8 +129,8 @@ const PLAIN_REFUSAL_TEXTS = {
     'The policy doesn’t allow break glass here: not every rule that requires approval permits it. Ask an approver; the card lists them.',
   reason_missing: 'Say why it can’t wait. Everyone who could have approved will read it.',
   nothing_to_sign_off: 'There’s nothing to sign off: this wasn’t an emergency approval.',
-  own_emergency_approval: 'You approved this alone, so another admin has to sign it off.',
-  own_order_to_sign_off: 'You requested this, so another admin has to sign it off.',
+  own_emergency_approval: 'You approved this alone, so another admin has to sign off on it.',
+  own_order_to_sign_off: 'You requested this, so another admin has to sign off on it.',
   incident_open:
     'This name has an unexplained change, so your approval wasn’t counted. Check the card, and approve again if it’s still right.',
   impact_changed:
@@ -179,7 +179,7 @@ export function refusalText(refusal: Refusal): string {
         ? `There’s nothing left to confirm: the order ${STATE_PREDICATES[refusal.state]}. ${NEXT_STEPS[refusal.state]}`
         : `This can’t be ${PARTICIPLES[refusal.action]}, because the order ${STATE_PREDICATES[refusal.state]}. ${NEXT_STEPS[refusal.state]}`;
     case 'already_open':
-      return `Another order for this is already open: \`${refusal.orderId}\`. See it with \`/domain order ${refusal.orderId}\`.`;
+      return `Another order for this is already open: \`${refusal.orderId}\`. To see it, use \`/domain order ${refusal.orderId}\`.`;
     case 'own_order':
       return refusal.isApprover
         ? 'You requested this, so someone else has to approve it.'

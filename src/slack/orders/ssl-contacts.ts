@@ -13,7 +13,7 @@ const PERSON_NAME_FIELDS = { fname: textField('First name'), lname: textField('L
 function buildFieldsSchema({ json }: AvailableInterfaces): z.ZodObject {
   return z.object({
     id: textField('SSL contact ID', {
-      hint: `Empty fields aren’t sent. The service’s documentation doesn’t say whether it then keeps the old values${json ? '' : ', or where the ID goes in XML. I send the ID first'}.`,
+      hint: `Fields that you leave empty aren’t sent. The service’s documentation doesn’t say whether their old values are kept.${json ? '' : ' It also doesn’t say where the ID goes in XML, so I put it first.'}`,
       isRequired: true,
     }),
     ...(json ? PERSON_NAME_FIELDS : {}),
@@ -23,7 +23,7 @@ function buildFieldsSchema({ json }: AvailableInterfaces): z.ZodObject {
       'Address',
       {
         kind: 'lines',
-        hint: `Street and number, one per line.${json ? '' : ' In XML, I join the lines with commas, because the format isn’t documented.'}`,
+        hint: `The street address. It can have several lines.${json ? '' : ' In XML, I join the lines with commas, because the format isn’t documented.'}`,
       },
       unvalidatedLinesSchema,
     ),

@@ -34,6 +34,6 @@ export function statementChangedNotice(order: Order, parts: readonly StatementPa
       ? 'My settings have changed since. Request it again.'
       : 'Someone with write access to my database may have done this. Before requesting it again, find out who has access, and what else changed.';
   return textMessage(
-    `:rotating_light: *${escapeText(orderTitle(order))}*: this order no longer matches what was requested and approved, so I ${sentText}. ${changedText} ${cause} See it with ${code(`/domain order ${order.id}`)}.`,
+    `:rotating_light: *${escapeText(orderTitle(order))}*: this order no longer matches what was requested and approved, so I ${sentText}. ${changedText} ${cause} To see it, use ${code(`/domain order ${order.id}`)}.`,
   );
 }

@@ -157,16 +157,29 @@ function itemFields(item: StatementItem): (readonly [string, string])[] {
 const VALUE_FORMATS: Readonly<Record<string, (value: string) => string>> = {
   period: (years) => count(Number(years), 'year'),
   confirmOrder: (isConfirmed) => (isConfirmed === 'true' ? 'yes' : 'no'),
-  span: (span) => `calendar ${span}`,
   until: (day) => formatDay(day),
   notice: (days) => `${days} days early`,
 };
 
 export function listReadableFields(item: StatementItem): readonly StatementField[] {
-  return listStatementFields(item).map((field) => ({
+  const fields = listStatementFields(item).map((field) => ({
     ...field,
     values: field.values.map((value) => VALUE_FORMATS[field.path]?.(value) ?? value),
   }));
+  return mergeTotalAndSpan(fields);
+}
+
+/** `Max total: 54.00 EUR per calendar year`. */
+function mergeTotalAndSpan(fields: readonly StatementField[]): readonly StatementField[] {
+  const span = fields.find(({ path }) => path === 'span')?.values.join();
+  if (span === undefined) return fields;
+  return fields
+    .filter(({ path }) => path !== 'span')
+    .map((field) =>
+      field.path === 'max_total'
+        ? { ...field, values: field.values.map((total) => `${total} per calendar ${span}`) }
+        : field,
+    );
 }
 
 const UNREADABLE = 'This can’t be shown, because it no longer matches the request. It won’t be sent.';

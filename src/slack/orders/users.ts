@@ -22,7 +22,7 @@ const USER_FIELDS = {
   language: textField('Language', { placeholder: 'en' }),
   status: numberField('Status'),
   substatus: numberField('Substatus'),
-  parent_user: textField('Parent user', { hint: 'Only for a sub-user of a sub-user.' }),
+  parent_user: textField('Parent user', { hint: 'Only needed for a user under a sub-user.' }),
   parent_context: numberField('Parent user’s context'),
 };
 
@@ -62,7 +62,7 @@ export const userForm = orderForm({
   task: 'user',
   fields: buildFieldsSchema,
   interfaces: {
-    xmlFeatures: 'Users with a mail key',
+    xmlFeatures: 'Orders with a mail key',
     choiceHint:
       'JSON is the default. In XML, the parent user is called the owner and has only a name and a context.',
   },

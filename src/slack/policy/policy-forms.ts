@@ -103,7 +103,7 @@ const ruleSchema = z.object({
     { false: 'Not allowed', true: 'One admin may approve alone' },
     unvalidatedTextSchema,
     {
-      hint: 'The admin gives a reason, all approvers are notified, and another admin signs it off later.',
+      hint: 'The admin gives a reason, all approvers are notified, and another admin signs off on it later.',
     },
   ),
   signed: choiceField(

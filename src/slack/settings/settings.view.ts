@@ -188,7 +188,7 @@ export const SETTINGS_TEXTS = {
   formOutdated:
     'Nothing was saved, because someone changed the settings in the meantime. Close the form and open it again.',
   unchanged: 'Nothing changed.',
-  saved: ':white_check_mark: I saved these settings. They override environment variables.',
+  saved: ':white_check_mark: I saved these settings. They override the environment variables.',
   /** For settings that require more approvals than there are confirmed approvers. */
   confirmApproversFirst:
     'Another admin has to confirm the new approvers first. Save only them now, and raise this number after the confirmation.',
