@@ -30,7 +30,7 @@ import { createWhoisClient } from '../registry/whois/client.ts';
 import { createServiceClient } from '../service/client.ts';
 import { getCredentialInterfaces } from '../service/interfaces.ts';
 import { createLinkLimiter } from '../slack/accounts/link.ts';
-import { createAdminsToNotify, toDepartureSubject } from '../slack/admins/admins.ts';
+import { createAdminLoader, toDepartureSubject } from '../slack/admins/admins.ts';
 import { createPageTexts } from '../slack/approvals/signing/page-texts.ts';
 import type { SlackContext } from '../slack/context.ts';
 import { formatCalendarEvent } from '../slack/expiry/calendar.view.ts';
@@ -183,7 +183,7 @@ function createObservationLoop({ pace, metrics, log }: AppContext, names: Names)
 function composeNames(
   { config, seams, pace: { spacingMs }, processId, now, log, shutdown }: AppContext,
   stores: Stores,
-  { notifyDue }: Reconciler,
+  { notifyDue: pollNotifications }: Reconciler,
 ): NamesContext {
   // The only client for registries, so that its rate limits cover all requests.
   const rdap = createRdapClient({
@@ -195,7 +195,7 @@ function composeNames(
   shutdown.onClose(() => rdap.close());
   return createNamesContext({
     incidents: stores.incidents,
-    notifyDue,
+    pollNotifications,
     records: stores.names,
     impacts: stores.impacts,
     orders: stores.orders,
@@ -318,7 +318,7 @@ function composeSlack(
     directory,
     hasService: config.service.jsonUrl !== undefined,
     admins: config.admins,
-    adminsToNotify: createAdminsToNotify(config.admins, directory, log),
+    adminsToNotify: createAdminLoader(config.admins, directory, log),
     teamId: bot.teamId,
     orgId,
     buildStatement: (order) => tryBuildStatement(order, config.service),

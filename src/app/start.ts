@@ -250,7 +250,9 @@ async function connectSlack(appContext: AppContext, database: Database, vault: V
   readiness.watch('slack', async () => describeRefusal(await token.check()) ?? 'not connected yet');
   const installationStores = createInstallationStores(database);
   // Must run before any work is claimed. New rows then belong to the team.
-  await retryAtStart('the database', log, signal, () => installationStores.installation.serve(bot.teamId));
+  await retryAtStart('the database', log, signal, () =>
+    installationStores.installation.assignWorkspace(bot.teamId),
+  );
   const ledgerKey = await openLedgerKeyAtStart(appContext, database, vault, bot.teamId);
   const teamDefaults = createTeamDefaults(config.team, () => directory.loadWorkspaceAdmins());
   const formatSavedSettings = (saved: Readonly<Record<string, unknown>>) =>

@@ -130,19 +130,19 @@ export interface EffectiveRules {
   readonly policy: EffectivePolicy;
 }
 
-export function buildRulesWithoutKeys(policy: Policy, settings: TeamSettings): EffectiveRules {
+export function buildRulesWithoutSigning(policy: Policy, settings: TeamSettings): EffectiveRules {
   return {
     settings,
     policy: { ...policy, isCharterMissing: false, tags: findRuleTags(policy), charterProblem: undefined },
   };
 }
 
-export function buildRulesWithKeys(
+export function buildRulesWithSigning(
   { policy, settings }: { readonly policy: Policy; readonly settings: TeamSettings },
   environmentSettings: ProtectedSettings,
   status: CharterStatus,
 ): EffectiveRules {
-  if (status.kind === 'valid') return buildRulesWithoutKeys(policy, settings);
+  if (status.kind === 'valid') return buildRulesWithoutSigning(policy, settings);
   if (status.kind === 'none') {
     const tags = findRuleTags(policy);
     return {

@@ -17,8 +17,8 @@ import { getSignedVersion, needsSignatures } from '../policy/policy.ts';
 import { listRequesters, loadPeople } from './approvers.ts';
 import {
   buildCharter,
-  buildRulesWithKeys,
-  buildRulesWithoutKeys,
+  buildRulesWithoutSigning,
+  buildRulesWithSigning,
   evaluateCharter,
   findLastValidCharter,
   type LoggedCharter,
@@ -139,7 +139,7 @@ async function readKeys(context: SigningContext) {
 async function readEffectiveRules(context: SigningContext) {
   const rows = await context.readRows();
   if (context.trust !== undefined) return computeEffectiveRules(context, context.trust, rows);
-  const rules = buildRulesWithoutKeys(rows.policy, context.applySavedSettings(rows.savedSettings));
+  const rules = buildRulesWithoutSigning(rows.policy, context.applySavedSettings(rows.savedSettings));
   return { rulesHash: '', status: undefined, ...rules };
 }
 
@@ -153,7 +153,7 @@ async function computeEffectiveRules(
   validCharters.set(log, lastValidCharter);
   const status = evaluateCharter(log, { policy, settings }, await lastValidCharter);
   const rulesHash = hashJson({ status, rows: buildCharter({ policy, settings }, undefined) });
-  return { rulesHash, status, ...buildRulesWithKeys({ policy, settings }, environmentSettings, status) };
+  return { rulesHash, status, ...buildRulesWithSigning({ policy, settings }, environmentSettings, status) };
 }
 
 /** Facts loaded before the order's rows are locked for sending. */

@@ -172,7 +172,7 @@ export function decideRenewal(
 export interface FinalCheckFacts {
   readonly mandate: Mandate | undefined;
   /** Whether the mandate's rows still match the approved statement. */
-  readonly isUnchanged: boolean;
+  readonly isMandateUnchanged: boolean;
   readonly name: string;
   readonly affectedTags: readonly string[];
   /** The expiry when the order was created. */
@@ -191,7 +191,7 @@ export interface FinalCheckFacts {
 /** Why a mandate's order must not be sent now; undefined if it may be sent. */
 export function findSendHoldReason(facts: FinalCheckFacts, now: Date): HoldReason | undefined {
   const { mandate, expiresAt, announcedAt } = facts;
-  if (mandate === undefined || !facts.isUnchanged || !isActive(mandate, now)) return 'mandate_ended';
+  if (mandate === undefined || !facts.isMandateUnchanged || !isActive(mandate, now)) return 'mandate_ended';
   if (expiresAt === undefined || !coversName(mandate, facts.name, facts.affectedTags)) return 'moved_out';
   if (!isSameRegistrationPeriod(facts.plannedExpiry, expiresAt)) return 'renewed_meanwhile';
   if (facts.isLapsing) return 'set_to_lapse';

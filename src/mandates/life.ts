@@ -118,7 +118,7 @@ export async function endMandatesAfterRestore(deps: OrdersContext): Promise<void
 }
 
 /** Ends a mandate whose rows differ from its log. @returns whether rows and log differ */
-export async function endIfContradicted(deps: OrdersContext, order: Order): Promise<boolean> {
+export async function endIfLogDiffers(deps: OrdersContext, order: Order): Promise<boolean> {
   const history = await deps.store.loadHistory(order.id, 'system');
   if (findLogDifference(order, history, deps.store.isSignedByBot) === undefined) return false;
   await changeOrder(deps, order.id, (current) => decideContradiction(deps, current));

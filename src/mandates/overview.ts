@@ -155,7 +155,7 @@ export interface MandatePreview {
   /** The price of renewing all names for one year, at today's prices. */
   readonly nextYear: OrderCost | undefined;
   /** Names that the mandate wouldn't renew now, each with the reason. */
-  readonly held: readonly { readonly name: string; readonly holdReason: HoldReason }[];
+  readonly heldNames: readonly { readonly name: string; readonly holdReason: HoldReason }[];
   /** Names for which an older mandate applies. */
   readonly coveredByOthers: readonly string[];
 }
@@ -183,7 +183,7 @@ export async function loadPreview(
     names,
     lastYear,
     nextYear,
-    held: names.flatMap((name, index) => {
+    heldNames: names.flatMap((name, index) => {
       const amount = nextYear.names[index]?.quote?.amount;
       const holdReason =
         findExceededLimit(terms, amount, getUtcDay(now), nothingUsed) ??

@@ -11,7 +11,7 @@ import { NO_SECRETS } from '../orders/salted-secret.ts';
 import { decideRenewal, isRenewalDue, type SendPlan } from './acting.ts';
 import type { HoldReason } from './codes.ts';
 import { buildRenewal, type LoadedRenewal, loadRenewal, loadReservation, toNameExpiry } from './facts.ts';
-import { endIfContradicted, endIfPersonLeft, loadStartedMandates, stopUnsentOrders } from './life.ts';
+import { endIfLogDiffers, endIfPersonLeft, loadStartedMandates, stopUnsentOrders } from './life.ts';
 import { type ActiveMandate, findApplicableMandate, isActive, readMandate } from './mandate.ts';
 import type { MandateAct, MandateName } from './ports.ts';
 import { MAX_NOTICE_DAYS } from './terms.ts';
@@ -64,7 +64,7 @@ async function requestRegularOrders(deps: OrdersContext): Promise<readonly unkno
  */
 async function maintainMandate(deps: OrdersContext, order: Order): Promise<ActiveMandate | undefined> {
   const mandate = readMandate(order);
-  if (mandate === undefined || (await endIfContradicted(deps, order))) return undefined;
+  if (mandate === undefined || (await endIfLogDiffers(deps, order))) return undefined;
   if (isActive(mandate, deps.now()))
     return (await endIfPersonLeft(deps, order)) ? { order, mandate } : undefined;
   await stopUnsentOrders(deps, mandate.id);

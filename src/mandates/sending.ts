@@ -53,7 +53,7 @@ async function loadDueFacts(deps: OrdersContext, order: Order, now: Date) {
   const facts: DueFacts = {
     ...renewal.facts,
     mandate: readMandate(mandateOrder),
-    isUnchanged: verifyStatement(mandateOrder, deps.serviceEndpoints) !== undefined,
+    isMandateUnchanged: verifyStatement(mandateOrder, deps.serviceEndpoints) !== undefined,
     name: item.name,
     affectedTags: (await deps.loadAffectedTags([item.name])).get(item.name) ?? [],
     plannedExpiry: act.expiresAt,
@@ -91,11 +91,11 @@ const MEMBERSHIP_RETRY_MS = 5 * MINUTE_MS;
 function createFinalCheck({ serviceEndpoints, now }: OrdersContext, day: string): MandateUse['check'] {
   return (mandateOrder: Order | undefined, rows: FinalCheckRows) => {
     const mandate = mandateOrder && readMandate(mandateOrder);
-    const isUnchanged =
+    const isMandateUnchanged =
       mandateOrder !== undefined && verifyStatement(mandateOrder, serviceEndpoints) !== undefined;
     const at = now();
     return (
-      findSendHoldReason({ ...rows, mandate, isUnchanged }, at) ??
+      findSendHoldReason({ ...rows, mandate, isMandateUnchanged }, at) ??
       (getUtcDay(at) === day ? undefined : 'day_full')
     );
   };

@@ -6,7 +6,7 @@ import { findQuote, type Price, type Quote } from './prices.ts';
 
 /** What it costs to delay a renewal, according to the zone's dates and the price list. */
 
-export type WaitingStep =
+export type DelayStage =
   /** The name can be renewed. `until` is undefined if the zone's periods aren't documented. */
   | { readonly kind: 'renew'; readonly until: string | undefined; readonly renewal: Quote | undefined }
   /** The name has expired. A renewal may still work, but the name can be deleted any day. */
@@ -32,16 +32,16 @@ export interface ReaderTime {
  * @param name in ASCII
  * @returns only the current step if the zone's periods aren't documented; nothing if the name is available again
  */
-export function listWaitingSteps(
+export function listDelayStages(
   list: readonly Price[],
   name: string,
   dates: LifecycleDates,
   { now, timeZone }: ReaderTime,
-): WaitingStep[] {
+): DelayStage[] {
   const zone = findZoneProfile(name);
   const { current, stages } = computeLifecycle(zone, dates, now, timeZone);
   const quoteRenewal = (day: string) => findQuote(list, { name, task: 'renew' }, day);
-  const buildRestoreStep = (day: string, until: string | undefined): WaitingStep => ({
+  const buildRestoreStep = (day: string, until: string | undefined): DelayStage => ({
     ...{ kind: 'restore', until, restore: findQuote(list, { name, task: 'restore' }, day) },
     renewal: quoteRenewal(day),
   });
@@ -53,7 +53,7 @@ export function listWaitingSteps(
       : [{ kind: 'renew', until: undefined, renewal: quoteRenewal(today) }];
   }
   const remainingStages = stages.slice(stages.indexOf(current));
-  const steps = remainingStages.flatMap(({ phase, from, lastSafeDay }): WaitingStep[] => {
+  const steps = remainingStages.flatMap(({ phase, from, lastSafeDay }): DelayStage[] => {
     const startDay = formatCalendarDay(from === undefined || from < now ? now : from, timeZone);
     if (phase === 'redemption') return [buildRestoreStep(startDay, lastSafeDay)];
     if (lastSafeDay === undefined) return [];
@@ -73,7 +73,7 @@ export function listWaitingSteps(
  * The highest cost of keeping the name: restore plus renewal or, if the name can't be restored, the renewal.
  * @returns undefined if no price is listed, or the two prices have different currencies
  */
-export function computeCostAtRisk(steps: readonly WaitingStep[]): Amount | undefined {
+export function computeCostAtRisk(steps: readonly DelayStage[]): Amount | undefined {
   const restoreStep = steps.findLast((step) => step.kind === 'restore');
   if (restoreStep === undefined) return steps.find((step) => step.kind !== 'lost')?.renewal?.amount;
   const { restore, renewal } = restoreStep;

@@ -54,7 +54,7 @@ export interface NamesContext extends Observers {
   readonly lookUpNow: (name: string, dns: DnsClient, timeoutMs: number) => Promise<Observation>;
   /** How many days before a certificate expires to warn, highest first. */
   readonly certificateDays: readonly number[];
-  readonly notifyDue: () => void;
+  readonly pollNotifications: () => void;
   readonly processId: string;
   readonly now: () => Date;
   /** Returns a number in [0, 1) that spreads the lookups. Default: `Math.random`. */

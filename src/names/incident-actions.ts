@@ -2,14 +2,14 @@ import type { IncidentDecision } from '../ledger/events.ts';
 import { compareAndSwap } from '../lib/compare-and-swap.ts';
 import type { NamesContext } from './context.ts';
 import {
-  confirmAsOurs,
+  confirmOwnChange,
   type Incident,
   type IncidentConfirmation,
   type IncidentOutcome,
   type IncidentRefusal,
   isOpen,
   listIncidentKinds,
-  markRaised,
+  markAlarmRaised,
 } from './incident.ts';
 import { confirmTransfer } from './lookup.ts';
 import { GUARDED_TAG } from './portfolio.ts';
@@ -17,7 +17,7 @@ import { GUARDED_TAG } from './portfolio.ts';
 const NOT_FOUND: IncidentRefusal = { code: 'incident_not_found' };
 
 async function changeIncident(
-  { incidents, notifyDue, now }: NamesContext,
+  { incidents, pollNotifications, now }: NamesContext,
   id: string,
   applyChange: (incident: Incident) => IncidentOutcome,
   buildDecision: (after: Incident) => IncidentDecision,
@@ -31,14 +31,14 @@ async function changeIncident(
       if (!outcome.ok) return outcome;
       if (!(await incidents.change(before, outcome.incident, buildDecision(outcome.incident), now())))
         return undefined;
-      notifyDue();
+      pollNotifications();
       return outcome;
     },
   );
 }
 
 /** If the incident was a transfer, the new registrar's dates are trusted. */
-export async function confirmIncidentAsOurs(
+export async function confirmIncident(
   context: NamesContext,
   id: string,
   confirmation: IncidentConfirmation,
@@ -48,7 +48,7 @@ export async function confirmIncidentAsOurs(
   const outcome = await changeIncident(
     context,
     id,
-    (incident) => confirmAsOurs(incident, confirmation, isNameGuarded),
+    (incident) => confirmOwnChange(incident, confirmation, isNameGuarded),
     ({ explanation }) => ({
       kind: explanation === undefined ? 'incident_proposed' : 'incident_ours',
       actor: confirmation.by,
@@ -64,11 +64,11 @@ export async function confirmIncidentAsOurs(
 }
 
 /** Notifies the owner, approvers and admins. */
-export function raiseIncident(context: NamesContext, id: string, by: string): Promise<IncidentOutcome> {
+export function raiseAlarm(context: NamesContext, id: string, by: string): Promise<IncidentOutcome> {
   return changeIncident(
     context,
     id,
-    (incident) => markRaised(incident, by),
+    (incident) => markAlarmRaised(incident, by),
     () => ({ kind: 'incident_raised', actor: by }),
   );
 }

@@ -149,7 +149,7 @@ export interface IncidentConfirmation {
 }
 
 /** For a guarded name, two people must confirm. */
-export function confirmAsOurs(
+export function confirmOwnChange(
   incident: Incident,
   { shownHash, ...explanation }: IncidentConfirmation,
   isGuarded: boolean,
@@ -167,7 +167,7 @@ export function confirmAsOurs(
 }
 
 /** An incident can be raised only once. */
-export function markRaised(incident: Incident, by: string): IncidentOutcome {
+export function markAlarmRaised(incident: Incident, by: string): IncidentOutcome {
   const refusal = checkIncidentOpen(incident);
   if (refusal !== undefined) return { ok: false, refusal };
   if (incident.raisedBy !== undefined) {

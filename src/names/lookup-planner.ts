@@ -53,7 +53,7 @@ export function scheduleNextLookup(kind: LookupKind, name: ScheduledName, now: D
 }
 
 /** Finds changes that a status announces, and changes that a second lookup must confirm. */
-export function checkPendingChanges(history: NameHistory) {
+export function findPendingChanges(history: NameHistory) {
   const { current, candidate } = history.statuses ?? {};
   const statuses = [...(current?.value ?? []), ...(candidate?.value ?? [])];
   return {

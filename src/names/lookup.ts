@@ -16,7 +16,7 @@ import { getFactValue, type Observation } from './facts.ts';
 import { findNewValues, mergeMajority, mergeObservation } from './history.ts';
 import { type Incident, isOpen, updateIncidents } from './incident.ts';
 import {
-  checkPendingChanges,
+  findPendingChanges,
   isUrgent,
   type LookupPlanner,
   type ScheduledName,
@@ -332,7 +332,7 @@ function toScheduledName(
   incident: Incident | undefined,
   now: Date,
 ): ScheduledName {
-  const { isChanging, hasUnconfirmedChange } = checkPendingChanges(record.history);
+  const { isChanging, hasUnconfirmedChange } = findPendingChanges(record.history);
   return {
     expiresAt: record.expiry?.at,
     isGuarded,

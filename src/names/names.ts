@@ -7,7 +7,7 @@ import { DNS_FACTS, FACT_NAMES, type Observation, REGISTRY_FACTS } from './facts
 import { createGuardedWatch } from './guarded-watch.ts';
 import { mergeObservation, type NameHistory, wasLookedUp } from './history.ts';
 import type { IncidentConfirmation, ListedIncident } from './incident.ts';
-import { confirmIncidentAsOurs, isGuarded, raiseIncident } from './incident-actions.ts';
+import { confirmIncident, isGuarded, raiseAlarm } from './incident-actions.ts';
 import { fetchRegistryLookup, lookUpAtRegistry, lookUpName } from './lookup.ts';
 import { lookUpNow } from './lookup-now.ts';
 import { createLookupPlanner } from './lookup-planner.ts';
@@ -70,9 +70,9 @@ export function createNames(context: NamesContext) {
       listOpen: (names: readonly string[]): Promise<readonly ListedIncident[]> => incidents.listOpen(names),
       /** Latest first. */
       listAllOpen: (limit: number): Promise<readonly ListedIncident[]> => incidents.listAllOpen(limit),
-      confirmAsOurs: (id: string, confirmation: IncidentConfirmation) =>
-        confirmIncidentAsOurs(context, id, confirmation),
-      raise: (id: string, by: string) => raiseIncident(context, id, by),
+      confirmOwnChange: (id: string, confirmation: IncidentConfirmation) =>
+        confirmIncident(context, id, confirmation),
+      raise: (id: string, by: string) => raiseAlarm(context, id, by),
     },
     /** Looks for evidence about the outcome of an order whose answer was lost. */
     findEvidence: (order: Order, item: OrderItem) => findEvidence(context, order, item),

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { RDAP_PROBLEMS, type RdapAnswer, type RdapProblem } from '../registry/rdap/client.ts';
-import { readRecordDate } from '../registry/rdap/date.ts';
+import { parseRecordDate } from '../registry/rdap/date.ts';
 import {
   cleanText,
   domainObjectSchema,
@@ -117,7 +117,7 @@ export function parseRegistryAnswer(
     return createFailedLookup(name, at, { code: 'name_mismatch' });
   const facts = { ...readFacts(record), transport: createFact([answer.secure ? 'https' : 'http']) };
   const hasExactDates = parseMembers(eventSchema, record.events).every(
-    ({ eventDate }) => readRecordDate(eventDate)?.isExact !== false,
+    ({ eventDate }) => parseRecordDate(eventDate)?.isExact !== false,
   );
   return {
     name,
@@ -249,7 +249,7 @@ type Event = z.output<typeof eventSchema>;
 function readDate(events: readonly Event[], action: string, pick = Math.min): Fact {
   const matching = events.filter(({ eventAction }) => normalizeWord(eventAction) === normalizeWord(action));
   if (matching.length === 0) return ABSENT;
-  const dates = matching.flatMap(({ eventDate }) => readRecordDate(eventDate) ?? []);
+  const dates = matching.flatMap(({ eventDate }) => parseRecordDate(eventDate) ?? []);
   if (dates.length > 0) {
     const ms = pick(...dates.map(({ at }) => at.getTime()));
     const isExact = dates.some((date) => date.at.getTime() === ms && date.isExact);

@@ -77,7 +77,7 @@ export function isIncidentOrderId(orderId: string): boolean {
 }
 
 /** Used as the order id of changes that the zone's CDS or CDNSKEY records explain. */
-export const REQUESTED_BY_ZONE = 'zone';
+export const ZONE_REQUEST_ID = 'zone';
 
 /** A change with its explanation and the facts that showed it. */
 export interface KnownChange {
@@ -189,7 +189,7 @@ export function explainChanges({ changes, history, orders, knownChanges }: Chang
     }
     const orderId =
       findExplainingOrder(change, orders, updatedChanges)?.id ??
-      (isRequestedByZone(change, history, updatedChanges) ? REQUESTED_BY_ZONE : undefined);
+      (isRequestedByZone(change, history, updatedChanges) ? ZONE_REQUEST_ID : undefined);
     const { kind, after, fact, afterFirstSeenAt: firstSeen } = change;
     updatedChanges.push({ kind, after, facts: [fact], firstSeen, orderId });
     if (orderId === undefined) unexplained.push({ change, orders: listRuledOutOrders(change, orders) });
@@ -332,7 +332,7 @@ function isSameChange(
         ? overlaps(change.after, former.after)
         : isSameSet(change.after, former.after);
     case 'ds':
-      if (former.orderId === REQUESTED_BY_ZONE && !matchesZoneRequest(change, history)) return false;
+      if (former.orderId === ZONE_REQUEST_ID && !matchesZoneRequest(change, history)) return false;
       // `secure_dns` only shows whether there is a DS.
       return (change.after.length === 0) === (former.after.length === 0);
     default:

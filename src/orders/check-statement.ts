@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { formatAccountName } from '../accounts/account.ts';
 import type { ChangeDecision } from './change-order.ts';
 import type { OrdersContext } from './context.ts';
-import { buildContradictedEvent } from './log-limits.ts';
+import { buildContradictionEvent } from './log-limits.ts';
 import { getChosenTime, type Order } from './order.ts';
 import type { OrderLogEntry } from './order-events.ts';
 import { type ServiceEndpoints, verifyStatement } from './statement.ts';
@@ -46,7 +46,7 @@ export async function loadChangedParts(
 }
 
 export async function loadContradiction({ store }: OrdersContext, order: Order) {
-  return buildContradictedEvent(order, await store.loadHistory(order.id, 'system'), store.isSignedByBot);
+  return buildContradictionEvent(order, await store.loadHistory(order.id, 'system'), store.isSignedByBot);
 }
 
 export async function decideContradiction(context: OrdersContext, order: Order): Promise<ChangeDecision> {

@@ -27,7 +27,7 @@ export async function recordDelegations(deps: SendingContext, order: Order): Pro
       log.warn({ err, orderId: order.id, ctid: item.ctid }, 'checking the new nameservers failed');
       return { kind: 'unknown' };
     });
-    const report = decideReport(lookup, checksEndAt, now());
+    const report = decideDelegationReport(lookup, checksEndAt, now());
     if (report === undefined) continue;
     // The state machine refuses a report that repeats the last one.
     await changeOrder(deps, order.id, () => ({ event: { type: 'delegation_seen', n: item.n, ...report } }));
@@ -35,7 +35,7 @@ export async function recordDelegations(deps: SendingContext, order: Order): Pro
 }
 
 /** @returns undefined if nothing is known, or it is too early to report that nameservers don't answer */
-export function decideReport(lookup: DelegationLookup, checksEndAt: Date, now: Date) {
+export function decideDelegationReport(lookup: DelegationLookup, checksEndAt: Date, now: Date) {
   const ageMs = now.getTime() - (checksEndAt.getTime() - UNDO_HOURS * HOUR_MS);
   const isEarly = lookup.kind === 'not_answering' && ageMs < PROPAGATION_MS;
   if (lookup.kind === 'unknown' || isEarly) return undefined;

@@ -44,7 +44,7 @@ export function createBotSignatureCheck(signer: BotSigner | undefined): IsSigned
 }
 
 /** Kinds of events that limit which requests may still be sent. Keep the index `events_of_items` in step. */
-export const LIMITING_KINDS: readonly OrderLogEntry['kind'][] = [
+export const SEND_LIMITING_EVENT_KINDS: readonly OrderLogEntry['kind'][] = [
   'reopened',
   'sending',
   'retry_scheduled',
@@ -79,7 +79,7 @@ interface LoggedItem {
 }
 
 /** Derives an item's state from the log. `ended` is final. */
-export function readLoggedItem(
+export function deriveLoggedItem(
   history: readonly OrderLogEntry[],
   item: OrderItem,
   isSignedByBot: ReturnType<IsSignedByBot>,
@@ -138,7 +138,7 @@ export function findSendBlocker(
   // then seem to allow a retry of this request.
   if (history.some(({ version }) => version > order.version) || isFromEarlierRound(order, history))
     return 'older';
-  const { state } = readLoggedItem(history, item, isSignedByBot(order.id));
+  const { state } = deriveLoggedItem(history, item, isSignedByBot(order.id));
   const expected = item.state === 'SENT' ? 'sent' : 'unsent';
   if (state === expected) return undefined;
   if (state === 'unsent') return 'missing';
@@ -162,7 +162,7 @@ export function findLogDifference(
   if (order.task === 'mandate') return findMandateDifference(order, history);
   for (const item of order.items) {
     if (item.state !== 'WAITING' && item.state !== 'SENT') continue;
-    const loggedItem = readLoggedItem(history, item, isSignedByBot(order.id));
+    const loggedItem = deriveLoggedItem(history, item, isSignedByBot(order.id));
     const isStopping = item.state === 'SENT' && loggedItem.state === 'stopping';
     const blocker = isStopping ? undefined : findSendBlocker(order, item, history, isSignedByBot);
     if (blocker !== undefined && !(blocker === 'missing' && order.bulk !== undefined)) return blocker;
@@ -176,20 +176,20 @@ function isFromEarlierRound({ approvalRound }: Order, history: readonly OrderLog
 }
 
 /** Kinds of events that end a mandate. `finished` isn't included, because a mandate's order finishes when it starts. */
-export const MANDATE_LIMITING_KINDS: readonly OrderLogEntry['kind'][] = [
+export const MANDATE_LIMITING_EVENT_KINDS: readonly OrderLogEntry['kind'][] = [
   'mandate_ended',
-  ...LIMITING_KINDS.filter((kind) => kind !== 'finished'),
+  ...SEND_LIMITING_EVENT_KINDS.filter((kind) => kind !== 'finished'),
 ];
 
-/** A mandate is active from `in_force` until an event whose kind is in {@link MANDATE_LIMITING_KINDS}. */
+/** A mandate is active from `in_force` until an event whose kind is in {@link MANDATE_LIMITING_EVENT_KINDS}. */
 function findMandateDifference({ state, mandateEnd }: Order, history: readonly OrderLogEntry[]) {
   if (state !== 'SUCCEEDED' || mandateEnd !== undefined) return undefined;
   if (!history.some(({ kind }) => kind === 'in_force')) return 'missing';
-  return history.some(({ kind }) => MANDATE_LIMITING_KINDS.includes(kind)) ? 'ended' : undefined;
+  return history.some(({ kind }) => MANDATE_LIMITING_EVENT_KINDS.includes(kind)) ? 'ended' : undefined;
 }
 
 /** The event that stops an order if its rows differ from its log; undefined if they match. */
-export function buildContradictedEvent(
+export function buildContradictionEvent(
   order: Order,
   history: readonly OrderLogEntry[],
   isSignedByBot: IsSignedByBot,
@@ -197,7 +197,7 @@ export function buildContradictedEvent(
   const difference = findLogDifference(order, history, isSignedByBot);
   if (difference === undefined) return undefined;
   const loggedOutcomes = new Map(
-    order.items.map((item) => [item.n, readLoggedItem(history, item, isSignedByBot(order.id)).outcome]),
+    order.items.map((item) => [item.n, deriveLoggedItem(history, item, isSignedByBot(order.id)).outcome]),
   );
   const version = Math.max(order.version, ...history.map((entry) => entry.version));
   return { type: 'contradicted', difference, version, loggedOutcomes };

@@ -74,9 +74,9 @@ export interface TaskWords {
   /** Line in the help. */
   readonly summary: string;
   /** Button of the form. */
-  readonly submit: string;
+  readonly submitLabel: string;
   /** Button that confirms a draft. */
-  readonly confirm?: string;
+  readonly confirmLabel?: string;
 }
 
 /** Fields that a task's definition and its row of {@link ORDER_TASKS} share. */

@@ -55,7 +55,7 @@ export interface MandateUse {
 }
 
 /** Facts about a name, read in the transaction that marks its order as sent. */
-export type FinalCheckRows = Omit<FinalCheckFacts, 'mandate' | 'isUnchanged'>;
+export type FinalCheckRows = Omit<FinalCheckFacts, 'mandate' | 'isMandateUnchanged'>;
 
 export interface StoredAnswer {
   readonly n: number;

@@ -99,7 +99,7 @@ const create = defineOrderTask({
     plural: 'registrations',
     title: 'Register a domain',
     summary: 'Register a new domain',
-    submit: 'Request',
+    submitLabel: 'Request',
   },
   zoneTask: {
     profileKey: 'create',
@@ -127,7 +127,7 @@ const transfer = defineOrderTask({
     plural: 'transfers',
     title: 'Transfer a domain',
     summary: 'Transfer a domain from another registrar',
-    submit: 'Request',
+    submitLabel: 'Request',
   },
   zoneTask: {
     profileKey: 'transfer',
@@ -157,7 +157,7 @@ const renew = defineOrderTask({
     plural: 'renewals',
     title: 'Renew domains',
     summary: 'Renew one or more domains, for 1 year or more',
-    submit: 'Request',
+    submitLabel: 'Request',
   },
   zoneTask: {
     profileKey: 'renew',
@@ -197,7 +197,7 @@ const restore = defineOrderTask({
     plural: 'restores',
     title: 'Restore a domain',
     summary: 'Restore a deleted domain in its redemption period',
-    submit: 'Request',
+    submitLabel: 'Request',
   },
   zoneTask: {
     profileKey: 'restore',
@@ -220,8 +220,8 @@ const deleteDomain = defineOrderTask({
     plural: 'deletions',
     title: 'Delete a domain',
     summary: 'Delete a domain (asks for confirmation)',
-    submit: 'Continue',
-    confirm: 'Yes, delete it',
+    submitLabel: 'Continue',
+    confirmLabel: 'Yes, delete it',
   },
   zoneTask: {
     profileKey: 'delete',
@@ -253,8 +253,8 @@ const ownerChange = defineOrderTask({
     plural: 'owner changes',
     title: 'Start an owner change',
     summary: 'Start a domain’s owner change (asks for confirmation)',
-    submit: 'Continue',
-    confirm: 'Yes, start it',
+    submitLabel: 'Continue',
+    confirmLabel: 'Yes, start it',
   },
   zoneTask: {
     profileKey: undefined,
@@ -282,7 +282,7 @@ const authcode = defineOrderTask({
     plural: 'auth codes',
     title: 'Get the auth code',
     summary: 'Get a domain’s auth code, shown only to you',
-    submit: 'Get it',
+    submitLabel: 'Get it',
   },
   zoneTask: {
     profileKey: undefined,
@@ -306,8 +306,8 @@ const nameservers = defineOrderTask({
     plural: 'nameserver changes',
     title: 'Change nameservers',
     summary: 'Replace the nameservers of a domain',
-    submit: 'Change',
-    confirm: 'Yes, change them',
+    submitLabel: 'Change',
+    confirmLabel: 'Yes, change them',
   },
   zoneTask: {
     profileKey: 'update',
@@ -356,7 +356,7 @@ const redirect = defineOrderTask({
     plural: 'redirects',
     title: 'Change a redirect',
     summary: 'Change a redirect’s target',
-    submit: 'Change',
+    submitLabel: 'Change',
   },
   findConstraints: ({ type, mode, title, backup }) => ({
     json: mode === 'HTTP' ? [{ field: 'mode', kind: 'mode_HTTP' }] : [],
@@ -402,7 +402,7 @@ const sslContact = defineOrderTask({
     plural: 'SSL contacts',
     title: 'Change an SSL contact',
     summary: 'Change a contact of SSL certificates',
-    submit: 'Change',
+    submitLabel: 'Change',
   },
   findConstraints: ({ fname, lname, interface: chosen }) => ({
     json: [
@@ -450,7 +450,7 @@ const user = defineOrderTask({
     plural: 'users',
     title: 'Create a user',
     summary: 'Create a user or a sub-user',
-    submit: 'Create',
+    submitLabel: 'Create',
   },
   secretField: 'password',
   findConstraints: ({ parent, user_mail_key: mailKey, interface: chosen }) => {
@@ -506,7 +506,7 @@ const mandate: OrderTask<'mandate'> = {
     plural: 'mandates',
     title: 'Request a mandate',
     summary: 'Standing renewals: terms, activity and remaining amounts',
-    submit: 'Request',
+    submitLabel: 'Request',
   },
   effect: 'write',
   sendsRequests: false,

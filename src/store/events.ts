@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type EventLog, NOTIFIED_KINDS, type TeamEvent, teamEventSchema } from '../ledger/events.ts';
-import { LIMITING_KINDS } from '../orders/log-limits.ts';
+import { SEND_LIMITING_EVENT_KINDS } from '../orders/log-limits.ts';
 import { DECISION_KINDS, type OrderLogEntry, orderLogEntrySchema } from '../orders/order-events.ts';
 import { defineRow, insertRows } from './columns.ts';
 import { type Database, Prisma, type RunStatement, type Statement, withStoreError } from './database.ts';
@@ -127,7 +127,7 @@ export function selectOrderHistories(
     FROM jsonb_to_recordset(${JSON.stringify(items)}::jsonb) AS w (id text, n int)`;
 }
 
-const LIMIT_KIND_LIST = Prisma.raw(LIMITING_KINDS.map((kind) => `'${kind}'`).join(', '));
+const LIMIT_KIND_LIST = Prisma.raw(SEND_LIMITING_EVENT_KINDS.map((kind) => `'${kind}'`).join(', '));
 
 /** @throws {UnreadableEventError} */
 export function readHistory(rows: z.output<typeof historyRowsSchema>): readonly OrderLogEntry[] {

@@ -3,7 +3,11 @@ import type { BotSigner } from '../approvals/charter.ts';
 import type { UsedAmounts } from '../mandates/acting.ts';
 import { holdReasonSchema } from '../mandates/codes.ts';
 import type { MandateAct, MandateName } from '../mandates/ports.ts';
-import { createBotSignatureCheck, findLoggedOutcome, MANDATE_LIMITING_KINDS } from '../orders/log-limits.ts';
+import {
+  createBotSignatureCheck,
+  findLoggedOutcome,
+  MANDATE_LIMITING_EVENT_KINDS,
+} from '../orders/log-limits.ts';
 import type { Order } from '../orders/order.ts';
 import { findAffectedTags, toAffectedName } from '../policy/subject.ts';
 import { defineRow, optional, optionalText } from './columns.ts';
@@ -136,7 +140,7 @@ export async function lockMandate(run: RunStatement, id: string): Promise<Order 
   const kinds = kindRowsSchema.parse(
     await run(Prisma.sql`
       SELECT DISTINCT kind FROM events WHERE subject_kind = 'order' AND subject_id = ${id}
-        AND kind = ANY(${['in_force', ...MANDATE_LIMITING_KINDS]})`),
+        AND kind = ANY(${['in_force', ...MANDATE_LIMITING_EVENT_KINDS]})`),
   );
   if (kinds.join() !== 'in_force') return undefined;
   return readOrders(await run(selectOrders(Prisma.sql`WHERE o.id = ${id}`)))[0];

@@ -98,7 +98,7 @@ function hashEvent({ kind, key, data }: LoggedEvent): string {
 }
 
 /** The hash that the next key or charter event names as its predecessor. */
-export async function readNewestLink(run: RunStatement): Promise<string> {
+export async function readLastEventHash(run: RunStatement): Promise<string> {
   const [newest] = z.array(z.object({ event: loggedEventRow.schema })).parse(
     await run(Prisma.sql`
       SELECT ${loggedEventRow.json} AS event FROM events e WHERE e.team_id = installation_team() AND ${SIGNING_EVENTS}

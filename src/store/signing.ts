@@ -14,7 +14,7 @@ import { batch } from './batch.ts';
 import { acquireAdvisoryLock, createExclusiveRunner, createRunStatement, writeEvents } from './changes.ts';
 import { type Database, type Transaction, wrapStore } from './database.ts';
 import { VerifiedSigningLog } from './known-key-log.ts';
-import { readLastPublisher, readNewestLink, readSigningRows } from './signing-rows.ts';
+import { readLastEventHash, readLastPublisher, readSigningRows } from './signing-rows.ts';
 
 const linkRowSchema = z
   .object({
@@ -67,7 +67,7 @@ async function writeChainedEvents(
   events: readonly ChainedEvent[],
 ): Promise<void> {
   for (const event of events)
-    await writeEvents(tx, [{ ...event, previous: await readNewestLink(createRunStatement(tx)) }], teamId);
+    await writeEvents(tx, [{ ...event, previous: await readLastEventHash(createRunStatement(tx)) }], teamId);
 }
 
 const lockKeys = (tx: Transaction, teamId: string) => acquireAdvisoryLock(tx, `keys ${teamId}`);

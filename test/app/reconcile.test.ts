@@ -9,8 +9,8 @@ import {
 } from '../../src/app/reconcile.ts';
 import { changeOrder } from '../../src/orders/change-order.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
-import { gate } from '../orders/rig.ts';
-import { ENOUGH } from '../orders/sample.ts';
+import { newGate } from '../orders/rig.ts';
+import { SUFFICIENT_APPROVAL } from '../orders/sample.ts';
 import { at, newOrder, type Rig, startRig, T0 } from '../store/order-rig.ts';
 import { BOT_SIGNER } from '../support/bot-signer.ts';
 import { until } from '../support/demo.ts';
@@ -18,7 +18,12 @@ import { until } from '../support/demo.ts';
 /* The loops over due work: how a process starts given work, and how it finds more. */
 
 const log = pino({ level: 'silent' });
-const APPROVED_BY_BOB = { ...ENOUGH, type: 'approved', by: 'U0BOB', validApprovers: ['U0BOB'] } as const;
+const APPROVED_BY_BOB = {
+  ...SUFFICIENT_APPROVAL,
+  type: 'approved',
+  by: 'U0BOB',
+  validApprovers: ['U0BOB'],
+} as const;
 /** Longer than any test takes. */
 const NEVER_MS = 1e9;
 
@@ -135,7 +140,7 @@ describe('a loop', () => {
 
   test('starts no work after it is stopped, and lets running work end', async () => {
     const begun: string[] = [];
-    const held = gate();
+    const held = newGate();
     createTestLoop(
       async (id) => {
         begun.push(id);
@@ -201,7 +206,7 @@ describe('processes on one database', () => {
     await Promise.all(running.splice(0).map((each) => each.idle()));
     await rig.sql('TRUNCATE orders, notifications CASCADE');
   });
-  afterAll(() => rig.end());
+  afterAll(() => rig.close());
 
   /** Starts a process. */
   const start = (
@@ -230,7 +235,7 @@ describe('processes on one database', () => {
   const newApprovedOrder = () => newOrder({ state: 'APPROVED', expiresAt: undefined, remindAt: undefined });
 
   test('advance each order once, and notify once', async () => {
-    const orders = await Promise.all(Array.from({ length: 20 }, () => rig.keep(newApprovedOrder())));
+    const orders = await Promise.all(Array.from({ length: 20 }, () => rig.save(newApprovedOrder())));
     const advanced: string[] = [];
     const shown: string[] = [];
     for (let process = 0; process < 3; process += 1)
@@ -247,7 +252,7 @@ describe('processes on one database', () => {
 
   test('advance an order immediately in the process that changed it', async () => {
     const done: string[] = [];
-    const [toApprove, toCancel] = [await rig.keep(newOrder()), await rig.keep(newOrder())];
+    const [toApprove, toCancel] = [await rig.save(newOrder()), await rig.save(newOrder())];
     const context = start(
       {
         advance: async (id) => void done.push(`advanced ${id}`),
@@ -264,7 +269,7 @@ describe('processes on one database', () => {
   });
 
   test('execute orders during a Slack outage', async () => {
-    const held = gate();
+    const held = newGate();
     const advanced: string[] = [];
     const shown: string[] = [];
     start({
@@ -274,14 +279,14 @@ describe('processes on one database', () => {
         await held.opened;
       },
     });
-    for (let n = 0; n < 60; n += 1) await rig.keep(newApprovedOrder());
+    for (let n = 0; n < 60; n += 1) await rig.save(newApprovedOrder());
     await until('all orders are executed', () => advanced.length >= 60);
     expect(shown).toHaveLength(8);
     held.open();
   });
 
   test('expire orders during long executions', async () => {
-    const held = gate();
+    const held = newGate();
     const expired: string[] = [];
     let executing = 0;
     start({
@@ -293,15 +298,15 @@ describe('processes on one database', () => {
         }
       },
     });
-    for (let n = 0; n < 60; n += 1) await rig.keep(newApprovedOrder());
+    for (let n = 0; n < 60; n += 1) await rig.save(newApprovedOrder());
     await until('all execution slots are taken', () => executing === 48);
-    const { id } = await rig.keep(newOrder({ remindAt: undefined, expiresAt: at(9) }));
+    const { id } = await rig.save(newOrder({ remindAt: undefined, expiresAt: at(9) }));
     await until('the order is due to expire', () => expired.includes(id));
     held.open();
   });
 
   test('execute orders while registries hang', async () => {
-    const held = gate();
+    const held = newGate();
     const advanced: string[] = [];
     start({
       advance: async (id) => {
@@ -310,18 +315,18 @@ describe('processes on one database', () => {
       },
     });
     for (let n = 0; n < 60; n += 1) {
-      const { id } = await rig.keep(
+      const { id } = await rig.save(
         newOrder({ ...newApprovedOrder(), id: `unknown-${n}`, deliveryId: `u${n}`, state: 'UNKNOWN' }),
       );
       await rig.sql('UPDATE orders SET due_at = $2 WHERE id = $1', [id, T0]);
     }
-    await rig.keep(newApprovedOrder());
+    await rig.save(newApprovedOrder());
     await until('the approved order is executed', () => advanced.length === 1);
     held.open();
   });
 
   test('reschedule failing work in its row', async () => {
-    const { id } = await rig.keep(newApprovedOrder());
+    const { id } = await rig.save(newApprovedOrder());
     let tries = 0;
     start({
       advance: async () => {

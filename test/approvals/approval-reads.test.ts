@@ -32,7 +32,7 @@ let approve: (orderId: string, userId: string) => Promise<readonly string[]>;
 beforeAll(async () => {
   m = await startRig();
   const { database, rig } = m;
-  await createInstallationStore(database).serve(TEAM_ID);
+  await createInstallationStore(database).assignWorkspace(TEAM_ID);
   const keys = createKeyStore(database, TEAM_ID);
   const signing = createOrderSigning({
     trust: undefined,
@@ -101,9 +101,9 @@ test('a signed approval reads policy, settings and keys in one statement', async
   const s = await startSigningRig();
   try {
     await s.publish([SIGNED_RULE]);
-    const { id } = await s.askFor('cafe.rest');
+    const { id } = await s.requestRenewal('cafe.rest');
     await s.sign(id, s.people.bob);
-    const signed = await s.signature(id, s.people.carol);
+    const signed = await s.signOrder(id, s.people.carol);
     statements.mockClear();
     const outcome = await approveSigned(s.rig.orders, id, 'U0CAROL', signed);
     expect(outcome).toMatchObject({ ok: true, order: { state: 'APPROVED' } });

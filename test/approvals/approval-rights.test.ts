@@ -14,7 +14,7 @@ import type { Order } from '../../src/orders/order.ts';
 import type { Directory } from '../../src/orders/ports.ts';
 import type { Refusal } from '../../src/orders/refusal.ts';
 import { refusalText } from '../../src/slack/orders/refusal.view.ts';
-import { newDemand, newOrder } from '../orders/sample.ts';
+import { newOrder, newRequirements } from '../orders/sample.ts';
 import { contextWith } from '../support/context.ts';
 import { newTeamSettings } from '../support/settings.ts';
 
@@ -194,7 +194,7 @@ describe('silent approvers and stand-ins', () => {
       ...{ directory, now: () => new Date() },
       standIns: { current: async () => standIns },
     });
-    const { list, ...requirements } = newDemand(['cafe.rest']);
+    const { list, ...requirements } = newRequirements(['cafe.rest']);
     const people = { approvers: ['S0LEADS', 'U0SAM', 'U0ALICE'], silent: ['U0SAM'] };
     const found = await loadStandIns(context, order, {
       ...requirements,
@@ -206,7 +206,7 @@ describe('silent approvers and stand-ins', () => {
   test('group members aren’t read if nobody is away', async () => {
     readGroups.length = 0;
     const nobody = { standIns: { current: async () => new Map() }, directory, now: () => new Date() };
-    const { list, ...requirements } = newDemand(['cafe.rest']);
+    const { list, ...requirements } = newRequirements(['cafe.rest']);
     const leads = list.map((each) => ({ ...each, approvers: ['S0LEADS'] }));
     await loadStandIns(contextWith(nobody), order, { ...requirements, list: leads });
     expect(readGroups).toEqual([]);
@@ -235,7 +235,7 @@ describe('silent approvers and stand-ins', () => {
 
 describe('the decision queue', () => {
   const RULE = { kind: 'rule', version: 1, index: 0, name: 'finance' } as const;
-  const { list, ...requirements } = newDemand(['cafe.rest']);
+  const { list, ...requirements } = newRequirements(['cafe.rest']);
   const byRule = {
     requirements: {
       ...requirements,

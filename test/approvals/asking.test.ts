@@ -6,8 +6,16 @@ import { generateOrderId } from '../../src/orders/request-context.ts';
 import { retryOrder } from '../../src/orders/retry-button.ts';
 import { buildInputAssociatedData, buildResultAssociatedData } from '../../src/orders/salted-secret.ts';
 import { Secret } from '../../src/service/secret.ts';
-import { ALICE, acceptedOf, atOnce, HOUR_MS, MINUTE_MS, type Rig, startRig } from '../orders/rig.ts';
-import { DONE, fails } from '../orders/scripted-service.ts';
+import {
+  ALICE,
+  HOUR_MS,
+  MINUTE_MS,
+  type Rig,
+  requireAccepted,
+  runConcurrently,
+  startRig,
+} from '../orders/rig.ts';
+import { DONE, newServiceError } from '../orders/scripted-service.ts';
 
 /* Orders are created by requests, confirmations and retries. */
 
@@ -45,7 +53,7 @@ describe('order ids', () => {
 
 describe('a request', () => {
   test('for a paid task creates a pending order', async () => {
-    const order = await rig.ask('renew', RENEWAL, { reason: 'client paid', threadTs: '1.2' });
+    const order = await rig.requestAccepted('renew', RENEWAL, { reason: 'client paid', threadTs: '1.2' });
     expect(await rig.read(order.id)).toEqual(order);
     expect(order).toMatchObject({
       task: 'renew',
@@ -74,13 +82,13 @@ describe('a request', () => {
   test.each(['delete', 'owner-change'] as const)(
     'to %s creates a draft and notifies nobody',
     async (task) => {
-      const draft = await rig.ask(task, { name: 'cafe.rest' });
+      const draft = await rig.requestAccepted(task, { name: 'cafe.rest' });
       expect(draft).toMatchObject({
         state: 'DRAFT',
         expiresAt: new Date(rig.now.getTime() + 15 * MINUTE_MS),
         remindAt: undefined,
       });
-      expect(await rig.due(draft.id)).toEqual({ work: undefined, notifications: undefined });
+      expect(await rig.readDueTimes(draft.id)).toEqual({ work: undefined, notifications: undefined });
     },
   );
 
@@ -99,18 +107,20 @@ describe('a request', () => {
   });
 
   test('delivered ten times creates one order', async () => {
-    const outcomes = await atOnce(10, () => rig.request('renew', RENEWAL, { deliveryId: 'command:same' }));
-    const ids = outcomes.map((outcome) => acceptedOf(outcome).id);
+    const outcomes = await runConcurrently(10, () =>
+      rig.request('renew', RENEWAL, { deliveryId: 'command:same' }),
+    );
+    const ids = outcomes.map((outcome) => requireAccepted(outcome).id);
     expect(new Set(ids).size).toBe(1);
-    const again = acceptedOf(await rig.request('renew', RENEWAL, { deliveryId: 'command:same' }));
+    const again = requireAccepted(await rig.request('renew', RENEWAL, { deliveryId: 'command:same' }));
     await cancelOrder(rig.orders, again.id, 'U0ALICE');
-    const late = acceptedOf(await rig.request('renew', RENEWAL, { deliveryId: 'command:same' }));
+    const late = requireAccepted(await rig.request('renew', RENEWAL, { deliveryId: 'command:same' }));
     expect(late, 'the same order, now cancelled').toMatchObject({ id: again.id, state: 'CANCELLED' });
   });
 
   test('made ten times at once for one name creates one order, and the others get its id', async () => {
-    const outcomes = await atOnce(10, () => rig.request('renew', RENEWAL));
-    const accepted = outcomes.filter(({ kind }) => kind === 'accepted').map(acceptedOf);
+    const outcomes = await runConcurrently(10, () => rig.request('renew', RENEWAL));
+    const accepted = outcomes.filter(({ kind }) => kind === 'accepted').map(requireAccepted);
     expect(accepted).toHaveLength(1);
     for (const outcome of outcomes) {
       if (outcome.kind === 'accepted') continue;
@@ -121,32 +131,32 @@ describe('a request', () => {
 });
 
 test('a request doesn’t conflict with an order that closes during the lookup', async () => {
-  const open = await rig.ask('renew', RENEWAL);
+  const open = await rig.requestAccepted('renew', RENEWAL);
   rig.setOnConflict(async () => {
     rig.setOnConflict(undefined);
     await cancelOrder(rig.orders, open.id, 'U0ALICE');
   });
-  const next = await rig.ask('renew', RENEWAL);
+  const next = await rig.requestAccepted('renew', RENEWAL);
   expect(next.id).not.toBe(open.id);
   expect((await rig.read(next.id)).state).toBe('PENDING');
 });
 
 describe('confirming a draft', () => {
-  const requestDraft = () => rig.ask('delete', { name: 'cafe.rest' });
+  const requestDraft = () => rig.requestAccepted('delete', { name: 'cafe.rest' });
 
   test('only works for the requester, and only once', async () => {
     const order = await requestDraft();
     expect(await confirmOrder(rig.orders, order.id, 'U0BOB')).toMatchObject({ kind: 'refused' });
-    const outcomes = await atOnce(5, () => confirmOrder(rig.orders, order.id, 'U0ALICE'));
+    const outcomes = await runConcurrently(5, () => confirmOrder(rig.orders, order.id, 'U0ALICE'));
     expect(outcomes.filter(({ kind }) => kind === 'confirmed')).toHaveLength(1);
-    expect(await rig.due(order.id)).toEqual(AT_ONCE());
+    expect(await rig.readDueTimes(order.id)).toEqual(AT_ONCE());
     await rig.runDue();
-    expect(rig.service.timesSent(order.id)).toBe(1);
+    expect(rig.service.countSent(order.id)).toBe(1);
   });
 
   test('is refused after 15 minutes, before and after the draft is deleted', async () => {
     const order = await requestDraft();
-    rig.pass(15 * MINUTE_MS);
+    rig.advanceClock(15 * MINUTE_MS);
     const late = await confirmOrder(rig.orders, order.id, 'U0ALICE');
     expect(late).toMatchObject({ kind: 'refused', refusal: { code: 'draft_deleted' } });
     await rig.recover();
@@ -170,10 +180,10 @@ describe('confirming a draft', () => {
 describe('retrying', () => {
   const failRenewal = async (...names: string[]) => {
     rig.service.answer = async ({ ctid }) => {
-      if (ctid.endsWith('.2') || !ctid.includes('.')) throw fails('refused', { code: 'EF1' });
+      if (ctid.endsWith('.2') || !ctid.includes('.')) throw newServiceError('refused', { code: 'EF1' });
       return DONE;
     };
-    const order = await rig.approvedRenewal(...names);
+    const order = await rig.requestApprovedRenewal(...names);
     await rig.runDue();
     rig.service.answer = async () => DONE;
     return rig.read(order.id);
@@ -181,7 +191,7 @@ describe('retrying', () => {
 
   test('ten times at once creates one order, which can’t be retried while it is open', async () => {
     const failed = await failRenewal('a.rest');
-    const outcomes = await atOnce(10, () => retryOrder(rig.orders, failed.id, 'U0ALICE'));
+    const outcomes = await runConcurrently(10, () => retryOrder(rig.orders, failed.id, 'U0ALICE'));
     const ids = new Set(
       outcomes.map((outcome) => (outcome.kind === 'accepted' ? outcome.order.id : outcome.kind)),
     );
@@ -194,7 +204,7 @@ describe('retrying', () => {
     const failed = await failRenewal('a.rest');
     expect(await retryOrder(rig.orders, failed.id, 'U0EVE')).toMatchObject({ kind: 'refused' });
     expect(await retryOrder(rig.orders, 'nothing', 'U0ALICE')).toMatchObject({ kind: 'refused' });
-    const pending = await rig.ask('renew', { names: ['d.rest'], period: 1 });
+    const pending = await rig.requestAccepted('renew', { names: ['d.rest'], period: 1 });
     expect(await retryOrder(rig.orders, pending.id, 'U0ALICE')).toMatchObject({ kind: 'refused' });
     expect(await rig.sql('SELECT id FROM orders')).toHaveLength(2);
   });
@@ -211,13 +221,13 @@ describe('retrying', () => {
   });
 
   test('needs the secret again, because it isn’t stored', async () => {
-    const order = await rig.ask(
+    const order = await rig.requestAccepted(
       'user',
       { user: 'anna', context: 4, defaultEmail: 'anna@example.com' },
       { secret: new Secret('canary') },
     );
     rig.service.answer = async () => {
-      throw fails('refused');
+      throw newServiceError('refused');
     };
     await rig.runDue();
     expect(await retryOrder(rig.orders, order.id, 'U0ALICE')).toMatchObject({

@@ -193,7 +193,7 @@ let count = 0;
 async function attack(table: string, which: string, set: string) {
   count += 1;
   const name = `attacked-${count}.rest`;
-  const order = await s.signedOrder(name);
+  const order = await s.requestSignedOrder(name);
   s.rig.service.received.length = 0;
   const where = which.replaceAll('$id', `'${order.id}'`);
   await withChange(table, `UPDATE "${table}" SET ${set} WHERE ${where}`, async () => {
@@ -298,7 +298,7 @@ test.each(DEEPER)('nothing is sent after a change to %s', async (_what, table, w
 });
 
 test('an order that was inserted as approved isn’t sent', async () => {
-  const order = await s.askFor('forged.rest');
+  const order = await s.requestRenewal('forged.rest');
   s.rig.service.received.length = 0;
   await s.rig.sql(`UPDATE orders SET state = 'APPROVED' WHERE id = $1`, order.id);
   await s.rig.sql(

@@ -5,7 +5,7 @@ import type { ChangeOutcome } from '../../src/orders/change-order.ts';
 import type { OrdersContext } from '../../src/orders/context.ts';
 import type { Order } from '../../src/orders/order.ts';
 import { HOUR_MS, type Rig, startRig } from '../orders/rig.ts';
-import { fails } from '../orders/scripted-service.ts';
+import { newServiceError } from '../orders/scripted-service.ts';
 
 /* One admin approves with break glass, and another signs it off. */
 
@@ -24,7 +24,7 @@ beforeEach(async () => {
 afterAll(() => rig.end());
 
 const RULE = { decision: 'approve', approvers: ['S0FINANCE', 'U0LEA'], needed: 2, breakGlass: true } as const;
-const requestRenewal = () => rig.ask('renew', { names: ['cafe.rest'], period: 1 });
+const requestRenewal = () => rig.requestAccepted('renew', { names: ['cafe.rest'], period: 1 });
 const breakGlass = (order: Order, userId = 'U0ADA', reason: string | undefined = 'The shop is down') =>
   approveInEmergency(deps, order.id, userId, reason);
 const codeOf = (outcome: ChangeOutcome) => (outcome.ok ? outcome.order.state : outcome.refusal.code);
@@ -56,20 +56,20 @@ describe('approving alone', () => {
   test('needs every rule to allow it, at the request and at the click', async () => {
     const strict = { ...RULE, breakGlass: false };
     rig.setPolicy(1, { ...RULE, names: ['cafe.rest'] }, { ...strict, names: ['bar.rest'] });
-    const both = await rig.ask('renew', { names: ['cafe.rest', 'bar.rest'], period: 1 });
+    const both = await rig.requestAccepted('renew', { names: ['cafe.rest', 'bar.rest'], period: 1 });
     expect(codeOf(await breakGlass(both))).toBe('break_glass_not_allowed');
 
     rig.setPolicy(2, strict);
-    const before = await rig.ask('renew', { names: ['chef.rest'], period: 1 });
+    const before = await rig.requestAccepted('renew', { names: ['chef.rest'], period: 1 });
     rig.setPolicy(3, RULE);
     expect(codeOf(await breakGlass(before)), 'not allowed at the request').toBe('break_glass_not_allowed');
-    const after = await rig.ask('renew', { names: ['diner.rest'], period: 1 });
+    const after = await rig.requestAccepted('renew', { names: ['diner.rest'], period: 1 });
     rig.setPolicy(4, strict);
     expect(codeOf(await breakGlass(after)), 'no longer allowed').toBe('break_glass_not_allowed');
     rig.setPolicy(5, { decision: 'refuse' });
     expect(codeOf(await breakGlass(after))).toBe('policy_refuses');
     rig.setPolicy(6);
-    const bySettings = await rig.ask('renew', { names: ['grill.rest'], period: 1 });
+    const bySettings = await rig.requestAccepted('renew', { names: ['grill.rest'], period: 1 });
     expect(codeOf(await breakGlass(bySettings)), 'not allowed by the settings').toBe(
       'break_glass_not_allowed',
     );
@@ -91,7 +91,7 @@ describe('approving alone', () => {
     };
     const click = () => approveInEmergency({ ...deps, ...budgets }, order.id, 'U0ADA', 'Now');
     expect(codeOf(await click()), 'before the card shows the excess').toBe('excess_not_shown');
-    await rig.messages.recordShownOverruns(order.id, exceeded);
+    await rig.realStore.recordShownOverruns(order.id, exceeded);
     expect(codeOf(await click())).toBe('APPROVED');
     expect(reserved).toEqual([{ ...reservation, agreedExcess: exceeded }]);
     expect((await rig.store.loadHistory(order.id, 'system')).at(-1)).toMatchObject({
@@ -114,7 +114,7 @@ describe('the review', () => {
   test('stays open after a failure, and is signed off by another admin who isn’t the requester', async () => {
     rig.setPolicy(3, RULE);
     rig.service.answer = async () => {
-      throw fails('refused', { code: 'EF1' });
+      throw newServiceError('refused', { code: 'EF1' });
     };
     const order = await requestRenewal();
     await breakGlass(order);

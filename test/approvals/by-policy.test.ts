@@ -12,8 +12,8 @@ import { stopOrder } from '../../src/orders/stop.ts';
 import { canSee, findPeopleToNotify } from '../../src/orders/visibility.ts';
 import { collectRules, ruleNames } from '../../src/slack/approvals/decision.view.ts';
 import { refusalText } from '../../src/slack/orders/refusal.view.ts';
-import { acceptedOf, HOUR_MS, MINUTE_MS, type Rig, startRig } from '../orders/rig.ts';
-import { fails } from '../orders/scripted-service.ts';
+import { HOUR_MS, MINUTE_MS, type Rig, requireAccepted, startRig } from '../orders/rig.ts';
+import { newServiceError } from '../orders/scripted-service.ts';
 
 /* Orders with approvers from policy rules. */
 
@@ -27,7 +27,7 @@ beforeEach(async () => {
 });
 afterAll(() => rig.end());
 
-const requestRenewal = () => rig.ask('renew', { names: ['cafe.rest'], period: 2 });
+const requestRenewal = () => rig.requestAccepted('renew', { names: ['cafe.rest'], period: 2 });
 const textOf = (outcome: ChangeOutcome) => (outcome.ok ? 'it was done' : refusalText(outcome.refusal));
 const approve = (orderId: string, userId: string) => approveOrder(rig.orders, orderId, userId);
 const stateOf = async (orderId: string) => (await rig.read(orderId)).state;
@@ -38,7 +38,7 @@ const FINANCE = { decision: 'approve', name: 'large renewals', approvers: ['S0FI
 
 test('approvers of a later rule see a private order, get its card and can ask questions', async () => {
   rig.setPolicy(1, FINANCE);
-  const order = await rig.ask('renew', { names: ['cafe.rest'], period: 2 }, { isPrivate: true });
+  const order = await rig.requestAccepted('renew', { names: ['cafe.rest'], period: 2 }, { isPrivate: true });
   rig.setPolicy(2, { ...FINANCE, name: 'legal decides', approvers: ['U0LENA'] });
   const lena = { id: 'U0LENA', isAdmin: false };
   expect(await canSee(rig.orders, order, lena)).toBe(true);
@@ -91,7 +91,7 @@ describe('requesting', () => {
       remindAt: new Date(rig.now.getTime() + 5 * MINUTE_MS),
       requirements: { list: [{ needed: 2, approvers: ['S0FINANCE'] }] },
     });
-    rig.pass(2 * HOUR_MS);
+    rig.advanceClock(2 * HOUR_MS);
     await rig.runDue();
     expect(await stateOf(order.id)).toBe('EXPIRED');
   });
@@ -99,7 +99,7 @@ describe('requesting', () => {
   test('a draft gets its requirements from the policy at its confirmation', async () => {
     rig.setPolicy(1, { ...FINANCE, name: 'first' });
     const input = { name: 'cafe.rest', nameServers: ['ns1.example.com', 'ns2.example.com'] };
-    const draft = acceptedOf(await rig.request('nameservers', input));
+    const draft = requireAccepted(await rig.request('nameservers', input));
     expect(draft.state).toBe('DRAFT');
     rig.setPolicy(2, { ...FINANCE, needed: 2, ttlMs: HOUR_MS });
     const confirmed = await confirmOrder(rig.orders, draft.id, 'U0ALICE');
@@ -110,7 +110,7 @@ describe('requesting', () => {
       expiresAt: new Date(rig.now.getTime() + HOUR_MS),
       requirements: { list: [{ needed: 2 }] },
     });
-    const other = acceptedOf(await rig.request('nameservers', { ...input, name: 'bar.rest' }));
+    const other = requireAccepted(await rig.request('nameservers', { ...input, name: 'bar.rest' }));
     rig.setPolicy(3, { decision: 'refuse' });
     expect(await confirmOrder(rig.orders, other.id, 'U0ALICE')).toMatchObject({
       kind: 'refused',
@@ -136,17 +136,17 @@ describe('approving and denying', () => {
 
 test('a finding after the first of two approvals drops it', async () => {
   rig.setPolicy(1, { ...FINANCE, needed: 2 });
-  const order = await rig.ask('authcode', { name: 'cafe.rest' });
+  const order = await rig.requestAccepted('authcode', { name: 'cafe.rest' });
   let warnedAt: Date | undefined;
   const click = (userId: string) =>
     approveOrder({ ...rig.orders, findLastImpactWarning: async () => warnedAt }, order.id, userId);
   await click('U0FAY');
-  rig.pass(1_000);
+  rig.advanceClock(1_000);
   warnedAt = rig.now;
   await click('U0FRED');
   expect(await stateOf(order.id), 'Fay hasn’t seen the finding').toBe('PENDING');
   expect((await rig.store.loadHistory(order.id, 'system')).at(-1)).toMatchObject({ lapsed: ['U0FAY'] });
-  rig.pass(1_000);
+  rig.advanceClock(1_000);
   warnedAt = rig.now;
   expect(await click('U0FAY'), 'Fay’s second approval').toMatchObject({ ok: true });
   expect(await stateOf(order.id)).toBe('PENDING');
@@ -181,13 +181,13 @@ describe('while an incident of a name is open', () => {
     const deps = { ...rig.orders, incidents };
     const first = await approveOrder(deps, order.id, 'U0FAY');
     expect(first).toMatchObject({ ok: false, refusal: { code: 'incident_open' } });
-    rig.pass(200);
+    rig.advanceClock(200);
     expect(await approveOrder(deps, order.id, 'U0FAY'), 'the second half of a double click').toMatchObject({
       ok: false,
       refusal: { code: 'incident_open' },
     });
     if (!first.ok) await recordRefusalShown(deps, order.id, 'U0FAY', first.refusal);
-    rig.pass(1_000);
+    rig.advanceClock(1_000);
     expect(await approveOrder(deps, order.id, 'U0FAY')).toMatchObject({ ok: true });
   });
 
@@ -195,14 +195,14 @@ describe('while an incident of a name is open', () => {
     rig.setPolicy(1, { ...FINANCE, needed: 2 });
     const order = await requestRenewal();
     await approve(order.id, 'U0FAY');
-    rig.pass(1_000);
+    rig.advanceClock(1_000);
     const click = clickAndRecord(order.id);
     await click('U0FRED');
-    rig.pass(1_000);
+    rig.advanceClock(1_000);
     await click('U0FRED');
     expect(await stateOf(order.id), 'Fay hasn’t seen the incident').toBe('PENDING');
     await click('U0FAY');
-    rig.pass(1_000);
+    rig.advanceClock(1_000);
     await click('U0FAY');
     expect(await stateOf(order.id)).toBe('APPROVED');
   });
@@ -210,7 +210,7 @@ describe('while an incident of a name is open', () => {
 
 test('a click that doesn’t count doesn’t look up the impact', async () => {
   rig.setPolicy(1, FINANCE);
-  const order = await rig.ask('authcode', { name: 'cafe.rest' });
+  const order = await rig.requestAccepted('authcode', { name: 'cafe.rest' });
   let lookups = 0;
   const checkImpact = async () => {
     lookups += 1;
@@ -286,9 +286,9 @@ describe('a stand-in', () => {
     expect(await stateOf(order.id)).toBe('PENDING');
     await approve(order.id, 'U0FAY');
     expect(await stateOf(order.id)).toBe('APPROVED');
-    const other = await rig.ask('renew', { names: ['bar.rest'], period: 1 });
+    const other = await rig.requestAccepted('renew', { names: ['bar.rest'], period: 1 });
     await standIn('U0FAY', 'U0CAROL');
-    rig.pass(48 * HOUR_MS);
+    rig.advanceClock(48 * HOUR_MS);
     expect(textOf(await approve(other.id, 'U0CAROL'))).toMatch(/You can’t approve this/);
   });
 
@@ -301,13 +301,13 @@ describe('a stand-in', () => {
     expect(textOf(await stopOrder(rig.orders, first.id, 'U0BOB'))).toMatch(/Only the requester or .* can\./);
     expect((await stopOrder(rig.orders, first.id, 'U0CAROL')).ok).toBe(true);
     rig.service.answer = async () => {
-      throw fails('unknown_outcome');
+      throw newServiceError('unknown_outcome');
     };
     for (const [name, settler] of [
       ['bar.rest', 'U0CAROL'],
       ['chef.rest', 'U0BOB'],
     ] as const) {
-      const order = await rig.ask('renew', { names: [name], period: 1 });
+      const order = await rig.requestAccepted('renew', { names: [name], period: 1 });
       await approve(order.id, 'U0FRED');
       await rig.runDue();
       expect(textOf(await resolveOrder(rig.orders, order.id, 'U0EVE', 'FAILED', undefined))).toMatch(

@@ -7,9 +7,9 @@ import { needsSignatures } from '../../src/policy/policy.ts';
 import type { Database } from '../../src/store/database.ts';
 import { VerifiedSigningLog } from '../../src/store/known-key-log.ts';
 import { createKeyStore } from '../../src/store/signing.ts';
-import { readNewestLink } from '../../src/store/signing-rows.ts';
+import { readLastEventHash } from '../../src/store/signing-rows.ts';
 import { rule } from '../policy/sample.ts';
-import { newSigner, revoking, vouching } from './signing/sample.ts';
+import { newSigner, signRevocation, signVouch } from './signing/sample.ts';
 import { SIGNED_RULE, type SigningRig, startSigningRig, TEAM_ID } from './signing-rig.ts';
 
 /*
@@ -36,10 +36,10 @@ const statusOf = async (signing: OrderSigning = s.signing) => {
   return status?.kind === 'invalid' ? status.problem : status?.kind;
 };
 /** In the running process, and in one that starts now. */
-const statuses = async () => [await statusOf(), await statusOf(s.restarted())];
+const statuses = async () => [await statusOf(), await statusOf(s.restart())];
 /** The current requirements of a renewal. */
 const listRequirements = async () =>
-  (await s.askFor(newName())).requirements.list.map(({ rule: { kind }, needed, signed }) => [
+  (await s.requestRenewal(newName())).requirements.list.map(({ rule: { kind }, needed, signed }) => [
     kind,
     needed,
     signed,
@@ -64,11 +64,11 @@ test('a charter stays valid when its signer leaves or retires the key', async ()
   await s.keys.revokeForDeparture('U0DORA', AT);
   expect(await statuses(), 'offboarded').toEqual(['valid', 'valid']);
   await s.publish([SIGNED_RULE], bob);
-  await s.keys.revoke('U0BOB', revoking(bob, bob), AT);
+  await s.keys.revoke('U0BOB', signRevocation(bob, bob), AT);
   expect(await statuses(), 'key retired').toEqual(['valid', 'valid']);
   await s.publish([SIGNED_RULE, FREE], carol);
   s.rig.absent.set('U0ANNA', 'left');
-  await s.keys.revoke('U0ANNA', revoking(anna, anna), AT);
+  await s.keys.revoke('U0ANNA', signRevocation(anna, anna), AT);
   expect(await statuses(), 'voucher’s key retired').toEqual(['valid', 'valid']);
   expect(await listRequirements()).toEqual([BY_RULE]);
   expect((await s.signing.loadKeys()).ring.validKeys.size, 'keys whose approvals count').toBe(0);
@@ -77,25 +77,25 @@ test('a charter stays valid when its signer leaves or retires the key', async ()
 test('a key revoked as compromised invalidates its charter: signed policy and environment both apply', async () => {
   await s.publish([SIGNED_RULE], s.people.bob);
   await s.publish([FREE], s.people.carol);
-  expect((await s.askFor(newName())).state).toBe('APPROVED');
-  await s.keys.revoke('U0CAROL', revoking(s.people.anna, s.people.carol, 'compromised'), AT);
+  expect((await s.requestRenewal(newName())).state).toBe('APPROVED');
+  await s.keys.revoke('U0CAROL', signRevocation(s.people.anna, s.people.carol, 'compromised'), AT);
   expect(await statuses()).toEqual(['not_signed', 'not_signed']);
   expect(await listRequirements(), 'both apply').toEqual([BY_RULE, BY_ENVIRONMENT]);
-  const order = await s.askFor(newName());
+  const order = await s.requestRenewal(newName());
   expect(await s.click(order.id, 'U0BOB')).toMatchObject({ refusal: { code: 'signature_needed' } });
   expect((await s.rig.read(order.id)).requirements.breakGlass).toBe(false);
   await s.signCharter(s.people.bob);
   expect(await statuses()).toEqual(['valid', 'valid']);
-  expect((await s.askFor(newName())).state).toBe('APPROVED');
+  expect((await s.requestRenewal(newName())).state).toBe('APPROVED');
 });
 
 test('a voucher’s compromised key invalidates charters signed by keys it vouched for', async () => {
   const eve = newSigner('U0EVE');
   await s.enrol(eve);
-  await s.keys.vouch('U0EVE', vouching(s.people.bob, eve), AT);
+  await s.keys.vouch('U0EVE', signVouch(s.people.bob, eve), AT);
   await s.publish([SIGNED_RULE], eve);
   expect(await statusOf()).toBe('valid');
-  await s.keys.revoke('U0BOB', revoking(s.people.anna, s.people.bob, 'compromised'), AT);
+  await s.keys.revoke('U0BOB', signRevocation(s.people.anna, s.people.bob, 'compromised'), AT);
   expect(await statuses()).toEqual(['not_signed', 'not_signed']);
 });
 
@@ -103,7 +103,7 @@ test('a free order needs a signed approval while no charter is valid, and is sen
   await s.publish([FREE], s.people.bob);
   await s.tamper(`UPDATE policy_versions SET rules = jsonb_set(rules::jsonb, '{0,name}', '"other"')::jsonb`);
   expect(await statuses()).toEqual(['rows_differ', 'rows_differ']);
-  const order = await s.askFor(newName());
+  const order = await s.requestRenewal(newName());
   expect(order.state).toBe('PENDING');
   await s.sign(order.id, s.people.carol);
   await s.execute(order.id);
@@ -112,9 +112,9 @@ test('a free order needs a signed approval while no charter is valid, and is sen
 
 test('an order approved before the charter became invalid isn’t sent', async () => {
   await s.publish([FREE], s.people.bob);
-  const order = await s.askFor(newName());
+  const order = await s.requestRenewal(newName());
   expect(order.state).toBe('APPROVED');
-  await s.keys.revoke('U0BOB', revoking(s.people.bob, s.people.bob, 'compromised'), AT);
+  await s.keys.revoke('U0BOB', signRevocation(s.people.bob, s.people.bob, 'compromised'), AT);
   await s.execute(order.id);
   expect(s.rig.service.received).toEqual([]);
   expect(await s.rig.read(order.id)).toMatchObject({ state: 'FAILED' });
@@ -161,7 +161,7 @@ test('restoring rows or events never makes an older charter valid again', async 
 test('a charter inserted into the log with the right link is invalid', async () => {
   await s.publish([FREE], s.people.bob);
   await s.publish([SIGNED_RULE], s.people.carol);
-  const link = await readNewestLink(s.rig.database.run);
+  const link = await readLastEventHash(s.rig.database.run);
   await s.tamper(`INSERT INTO events (team_id, subject_kind, subject_id, kind, actor, at, data)
     SELECT team_id, subject_kind, subject_id, kind, actor, at, jsonb_set(data, '{previous}', '"${link}"')
     FROM events WHERE kind = 'charter_signed' ORDER BY seq LIMIT 1`);
@@ -182,7 +182,7 @@ test('a charter with changed content is invalid', async () => {
 
 test('a running process detects a removed revocation, even if its unsealed row is removed too', async () => {
   await s.publish([SIGNED_RULE], s.people.bob);
-  await s.keys.revoke('U0CAROL', revoking(s.people.anna, s.people.carol), AT);
+  await s.keys.revoke('U0CAROL', signRevocation(s.people.anna, s.people.carol), AT);
   expect(await statusOf()).toBe('valid');
   const newest = `(SELECT max(seq) FROM events WHERE kind = 'key_revoked')`;
   await s.tamper(
@@ -206,12 +206,12 @@ test.each(['revocation', 'vouching', 'charter'] as const)(
   'no signature counts while a %s is missing from the log, even after a restart',
   async (what) => {
     await s.publish([SIGNED_RULE], s.people.bob);
-    const order = await s.signedOrder(newName());
-    await s.keys.revoke('U0CAROL', revoking(s.people.anna, s.people.carol), AT);
+    const order = await s.requestSignedOrder(newName());
+    await s.keys.revoke('U0CAROL', signRevocation(s.people.anna, s.people.carol), AT);
     if (what !== 'revocation') {
       const eve = newSigner('U0EVE');
       await s.enrol(eve);
-      await s.keys.vouch('U0EVE', vouching(s.people.bob, eve), AT);
+      await s.keys.vouch('U0EVE', signVouch(s.people.bob, eve), AT);
     }
     if (what === 'charter') await s.signCharter(s.people.bob);
     expect(await statusOf()).toBe('valid');
@@ -220,7 +220,7 @@ test.each(['revocation', 'vouching', 'charter'] as const)(
     await s.tamper(`CREATE TABLE taken AS SELECT * FROM events WHERE seq = ${newest}`);
     await s.tamper(`DELETE FROM events WHERE seq = ${newest}`);
     expect(await statuses(), 'removed').toEqual(['events_missing', 'events_missing']);
-    expect((await s.restarted().loadKeys()).ring.validKeys.size).toBe(0);
+    expect((await s.restart().loadKeys()).ring.validKeys.size).toBe(0);
     await s.execute(order.id);
     expect(s.rig.service.received).toEqual([]);
     await s.tamper(`INSERT INTO events SELECT * FROM taken`);
@@ -239,7 +239,7 @@ test('a copied database object keeps the verified log of keys, but a new process
 
 test('a changed key event in the middle of the log is detected', async () => {
   await s.publish([SIGNED_RULE], s.people.bob);
-  await s.keys.revoke('U0CAROL', revoking(s.people.anna, s.people.carol), AT);
+  await s.keys.revoke('U0CAROL', signRevocation(s.people.anna, s.people.carol), AT);
   await s.signCharter(s.people.bob);
   expect(await statusOf()).toBe('valid');
   await s.tamper(`UPDATE events SET kind = 'key_vouched' WHERE kind = 'key_revoked'`);
@@ -249,7 +249,7 @@ test('a changed key event in the middle of the log is detected', async () => {
 
 test('with another host in PUBLIC_URL, no charter or key is valid and approval is still needed', async () => {
   await s.publish([FREE], s.people.bob);
-  const moved = s.restarted(createVerifier({ id: 'other.example', origin: 'https://other.example' }));
+  const moved = s.restart(createVerifier({ id: 'other.example', origin: 'https://other.example' }));
   expect(await statusOf(moved)).toBe('not_signed');
   expect((await moved.policy.current()).charterProblem?.environment).toMatchObject({ needed: 1 });
   expect((await moved.loadKeys()).ring.validKeys.size).toBe(0);
@@ -257,7 +257,7 @@ test('with another host in PUBLIC_URL, no charter or key is valid and approval i
 
 test('without https in PUBLIC_URL, no charter or key is valid and approval is still needed', async () => {
   await s.publish([FREE], s.people.bob);
-  const moved = s.restarted(createVerifier(parseRelyingParty('http://steward.example')));
+  const moved = s.restart(createVerifier(parseRelyingParty('http://steward.example')));
   expect(await statusOf(moved)).toBe('not_signed');
   expect((await moved.policy.current()).charterProblem?.environment).toMatchObject({ needed: 1 });
   expect((await moved.loadKeys()).ring.validKeys.size).toBe(0);
@@ -267,11 +267,11 @@ test('a new process detects a removed or changed sealed event', async () => {
   const { anna, bob, carol } = s.people;
   await s.publish([SIGNED_RULE], bob);
   await s.seal();
-  await s.keys.revoke('U0CAROL', revoking(anna, carol), AT);
+  await s.keys.revoke('U0CAROL', signRevocation(anna, carol), AT);
   await s.seal();
   await s.signCharter(bob);
   await s.seal();
-  await s.askFor(newName());
+  await s.requestRenewal(newName());
   await s.seal();
   const revocation = `(SELECT seq FROM events WHERE kind = 'key_revoked')`;
   const charter = `(SELECT max(seq) FROM events WHERE kind = 'charter_signed')`;
@@ -296,13 +296,13 @@ test('a new process detects a removed or changed sealed event', async () => {
   await s.tamper(tables.map((table) => `CREATE TABLE kept_${table} AS SELECT * FROM ${table}`).join(';'));
   for (const [what, attack] of Object.entries(attacks)) {
     await s.tamper(attack);
-    expect(await statusOf(s.restarted()), what).toBe('events_missing');
+    expect(await statusOf(s.restart()), what).toBe('events_missing');
     await s.tamper(
       tables
         .map((table) => `DELETE FROM ${table}; INSERT INTO ${table} SELECT * FROM kept_${table}`)
         .join(';'),
     );
-    expect(await statusOf(s.restarted()), `${what}, restored`).toBe('valid');
+    expect(await statusOf(s.restart()), `${what}, restored`).toBe('valid');
   }
 });
 
@@ -328,7 +328,7 @@ test('a forged event doesn’t suppress notifications, and each process notifies
   await watch();
   await watch();
   expect(await listNotified()).toEqual(['rows_differ']);
-  const restarted = newWatch(s.restarted());
+  const restarted = newWatch(s.restart());
   await restarted();
   await restarted();
   expect(await listNotified(), 'after a restart').toEqual(['rows_differ', 'rows_differ']);
@@ -341,7 +341,7 @@ test('a forged event doesn’t suppress notifications, and each process notifies
 test('an order can need a signature from one approver and a click from another', async () => {
   const both = rule({ name: 'signed', by: ['S0GONE'], approvers: ['U0BOB'], signed: true });
   await s.publish([both, rule({ name: 'clicked', approvers: ['U0MALLORY', 'U0CAROL'] })]);
-  const order = await s.askFor(newName());
+  const order = await s.requestRenewal(newName());
   expect(order.requirements.list.map(({ signed }) => signed)).toEqual([true, false]);
   expect(await s.click(order.id, 'U0BOB'), 'Bob has to sign').toMatchObject({
     refusal: { code: 'signature_needed' },
@@ -359,7 +359,7 @@ test('a person has at most ten passkeys', async () => {
   const keys = Array.from({ length: 10 }, () => newSigner('U0ALICE'));
   for (const key of keys) await s.enrol(key);
   expect(await s.enrol(newSigner('U0ALICE'))).toBe(false);
-  await s.keys.revoke('U0ALICE', revoking(s.people.anna, keys[0] ?? newSigner('')), AT);
+  await s.keys.revoke('U0ALICE', signRevocation(s.people.anna, keys[0] ?? newSigner('')), AT);
   expect(await s.enrol(newSigner('U0ALICE'))).toBe(true);
 });
 
@@ -427,7 +427,7 @@ test('restoring old rows never weakens later orders, and each difference is repo
         await watch();
         const what = `${tables.join(' and ')} of ${earlier.indexOf(before)} after ${earlier.length}`;
         expect(await statuses(), what).toEqual(Array(2).fill(differs ? 'rows_differ' : 'valid'));
-        const restored = await s.askFor(newName());
+        const restored = await s.requestRenewal(newName());
         const needs = restored.requirements.list.map(({ rule: { kind }, needed, signed }) => [
           kind,
           needed,

@@ -12,18 +12,18 @@ import {
 } from '../../src/approvals/requirements.ts';
 import type { LoggedSignature } from '../../src/approvals/signing/approval.ts';
 import { type BudgetUse, findExcessConsent } from '../../src/orders/order-budget.ts';
-import { hoursLater, newDemand } from '../orders/sample.ts';
+import { hoursLater, newRequirements } from '../orders/sample.ts';
 import { newTeamSettings } from '../support/settings.ts';
 import {
+  type ApprovalChanges,
   AT_CLICK,
   approvedBy,
-  type Given,
+  EXCESS,
   NOW,
   newApproval,
-  OVER,
+  newRuleRequirements,
   PAUSED,
-  requiring,
-  ruled,
+  withRequirement,
 } from './decision-sample.ts';
 
 /* Approval decisions without a database: the context has everything they need. */
@@ -31,11 +31,14 @@ import {
 const refused = (code: string, more = {}) => ({ refusal: { code, ...more } });
 const event = (type: string, more = {}) => ({ event: { type, ...more } });
 
-const FINANCE = { requirements: ruled('U0BOB'), decidedBy: ruled('U0BOB').list.map(({ rule }) => rule) };
-const TWO = newDemand(['cafe.rest'], 2);
-const TWO_APPROVERS = requiring(TWO, { approvers: ['U0BOB', 'U0CAROL'] });
-const SIGNED = requiring(newDemand(['cafe.rest']), { signed: true });
-const OVER_BUDGET = { budgets: { price: undefined, exceeded: OVER, reservation: undefined } };
+const FINANCE = {
+  requirements: newRuleRequirements('U0BOB'),
+  decidedBy: newRuleRequirements('U0BOB').list.map(({ rule }) => rule),
+};
+const TWO = newRequirements(['cafe.rest'], 2);
+const TWO_APPROVERS = withRequirement(TWO, { approvers: ['U0BOB', 'U0CAROL'] });
+const SIGNED = withRequirement(newRequirements(['cafe.rest']), { signed: true });
+const OVER_BUDGET = { budgets: { price: undefined, exceeded: EXCESS, reservation: undefined } };
 const ADA = { userId: 'U0ADA' };
 /** Not verified in these tests. */
 const SIGNATURE: LoggedSignature = {
@@ -75,7 +78,7 @@ function requireValue<T>(value: T | undefined): T {
 }
 
 describe('an approval', () => {
-  test.each<[what: string, given: Given, decision: object]>([
+  test.each<[what: string, given: ApprovalChanges, decision: object]>([
     [
       'by an approver counts',
       {},
@@ -88,7 +91,7 @@ describe('an approval', () => {
       'by the requester counts if that is allowed',
       {
         click: { userId: 'U0ALICE' },
-        order: { requirements: requiring(newDemand(['cafe.rest']), { approvers: ['U0ALICE'] }) },
+        order: { requirements: withRequirement(newRequirements(['cafe.rest']), { approvers: ['U0ALICE'] }) },
         requirements: { settings: newTeamSettings({ allowSelfApproval: true }) },
       },
       event('approved', { by: 'U0ALICE' }),
@@ -96,20 +99,20 @@ describe('an approval', () => {
     ['needs a person that Slack returns', withUnknownPerson('U0BOB'), refused('own_membership_unknown')],
     [
       'is refused if only the row names its rule',
-      { order: { requirements: ruled('U0BOB') } },
+      { order: { requirements: newRuleRequirements('U0BOB') } },
       refused('log_differs'),
     ],
     [
       'counts if a current rule names the approver',
-      { order: { requirements: ruled('U0BOB') }, requirements: FINANCE },
+      { order: { requirements: newRuleRequirements('U0BOB') }, requirements: FINANCE },
       event('approved'),
     ],
     [
       'is refused if a rule now refuses the order',
       {
-        order: { requirements: newDemand(['cafe.rest']) },
+        order: { requirements: newRequirements(['cafe.rest']) },
         requirements: {
-          requirements: { ...newDemand(['cafe.rest']), outcome: 'refuse', list: [], refusedBy: [] },
+          requirements: { ...newRequirements(['cafe.rest']), outcome: 'refuse', list: [], refusedBy: [] },
         },
       },
       refused('policy_refuses'),
@@ -136,7 +139,7 @@ describe('an approval', () => {
     expect(decideApproval(newApproval(withDemand(given)))).toMatchObject(decision);
   });
 
-  test.each<[what: string, given: Given, decision: object]>([
+  test.each<[what: string, given: ApprovalChanges, decision: object]>([
     ['counts while the approver is away', { ...bobAway(), click: { userId: 'U0CAROL' } }, event('approved')],
     [
       'doesn’t count afterwards',
@@ -152,28 +155,28 @@ describe('an approval', () => {
     expect(decideApproval(newApproval(given))).toMatchObject(decision);
   });
 
-  test.each<[what: string, given: Given, decision: object]>([
-    ['counts, but also needs an admin', {}, event('approved', { budget: { exceeded: OVER, admins: [] } })],
+  test.each<[what: string, given: ApprovalChanges, decision: object]>([
+    ['counts, but also needs an admin', {}, event('approved', { budget: { exceeded: EXCESS, admins: [] } })],
     [
       'records an admin’s consent',
-      { click: { ...ADA, agreedExcess: OVER }, admins: new Set(['U0ADA']) },
-      event('approved', { budget: { exceeded: OVER, admins: ['U0ADA'] } }),
+      { click: { ...ADA, agreedExcess: EXCESS }, admins: new Set(['U0ADA']) },
+      event('approved', { budget: { exceeded: EXCESS, admins: ['U0ADA'] } }),
     ],
     [
       'is refused if the admin wasn’t shown the excess',
       { click: ADA, admins: new Set(['U0ADA']) },
-      refused('excess_not_shown', { exceeded: OVER }),
+      refused('excess_not_shown', { exceeded: EXCESS }),
     ],
     [
       'is refused if the admin requested the order',
-      { click: { userId: 'U0ALICE', agreedExcess: OVER }, admins: new Set(['U0ALICE']) },
+      { click: { userId: 'U0ALICE', agreedExcess: EXCESS }, admins: new Set(['U0ALICE']) },
       refused('own_order'),
     ],
   ])('of an order that exceeds a budget %s', (_, given, decision) => {
     expect(decideApproval(newApproval({ ...OVER_BUDGET, ...given }))).toMatchObject(decision);
   });
 
-  test.each<[what: string, given: Given, decision: object]>([
+  test.each<[what: string, given: ApprovalChanges, decision: object]>([
     ['is refused for a click', {}, refused('signature_needed')],
     [
       'counts with a valid signature',
@@ -196,7 +199,7 @@ describe('an approval', () => {
     ).toMatchObject(decision);
   });
 
-  test.each<[what: string, given: Given, decision: object]>([
+  test.each<[what: string, given: ApprovalChanges, decision: object]>([
     [
       'a changed statement',
       { order: { statementHash: 'f'.repeat(64) } },
@@ -235,7 +238,7 @@ describe('an approval', () => {
     );
   });
 
-  test.each<[what: string, given: Given, decision: object]>([
+  test.each<[what: string, given: ApprovalChanges, decision: object]>([
     ['not looked up, needs a lookup', {}, { needs: 'impact' }],
     [
       'not looked up, is refused first if it can’t count',
@@ -272,7 +275,7 @@ describe('an approval', () => {
     expect(decideApproval(newApproval(withDemand({ ...RISKY, ...given })))).toMatchObject(decision);
   });
 
-  test.each<[what: string, given: Given, decision: object]>([
+  test.each<[what: string, given: ApprovalChanges, decision: object]>([
     [
       'is refused until the incident is shown',
       openIncident(),
@@ -298,7 +301,7 @@ describe('an approval', () => {
   });
 });
 
-test.each<[what: string, given: Given, isKept: boolean]>([
+test.each<[what: string, given: ApprovalChanges, isKept: boolean]>([
   ['stays if it is unsigned and the click is too', { requirements: { requirements: SIGNED } }, true],
   [
     'is dropped if it is unsigned and now signed',
@@ -320,13 +323,13 @@ test.each<[what: string, given: Given, isKept: boolean]>([
 
 test('only admins who saw the whole excess and didn’t request the order agree to it', () => {
   const { order } = newApproval();
-  const agreedBy = (userId: string) => approvedBy(userId, { agreedExcess: OVER });
+  const agreedBy = (userId: string) => approvedBy(userId, { agreedExcess: EXCESS });
   const approvals = [agreedBy('U0ADA'), approvedBy('U0CAROL'), agreedBy('U0ALICE'), agreedBy('U0NINA')];
   const consent = (exceeded: BudgetUse['exceeded']) => {
     const budgets = { price: undefined, exceeded, reservation: undefined };
     return findExcessConsent(order, budgets, new Set(['U0ADA', 'U0CAROL', 'U0ALICE']), approvals);
   };
-  expect(consent(OVER)).toMatchObject({ admins: ['U0ADA'], unawareAdmins: ['U0CAROL'] });
+  expect(consent(EXCESS)).toMatchObject({ admins: ['U0ADA'], unawareAdmins: ['U0CAROL'] });
   expect(consent([])).toMatchObject({ admins: [], unawareAdmins: [] });
 });
 
@@ -334,7 +337,7 @@ test('approvers come from the order’s requirements, or else from the settings'
   const settings = newTeamSettings({ approvalsRequired: 2 });
   const { order } = newApproval();
   const free = { ...TWO, outcome: 'free', list: [] } as const;
-  const three = requiring(newDemand(['cafe.rest'], 3), {});
+  const three = withRequirement(newRequirements(['cafe.rest'], 3), {});
   const count = (...given: Parameters<typeof listDecidingRequirements>) =>
     listDecidingRequirements(...given).length;
   expect([count(TWO, settings, order), count(TWO, settings, order, 'general')]).toEqual([1, 2]);
@@ -346,7 +349,7 @@ test('approvers come from the order’s requirements, or else from the settings'
 });
 
 describe('a resumption', () => {
-  const resume = (given: Given) =>
+  const resume = (given: ApprovalChanges) =>
     decideResumption(
       newApproval(
         withDemand({
@@ -357,7 +360,7 @@ describe('a resumption', () => {
       ),
     );
 
-  test.each<[what: string, given: Given, decision: object]>([
+  test.each<[what: string, given: ApprovalChanges, decision: object]>([
     ['is refused if the order isn’t paused', { order: { state: 'PENDING' } }, refused('not_paused')],
     ['by an approver counts', {}, event('resumed', { by: 'U0BOB' })],
     ['needs an approver', { click: { userId: 'U0NINA' } }, refused('not_an_approver', { action: 'resume' })],
@@ -381,7 +384,7 @@ describe('a resumption', () => {
       'over a budget counts with an admin’s consent',
       {
         ...OVER_BUDGET,
-        click: { ...ADA, agreedExcess: OVER },
+        click: { ...ADA, agreedExcess: EXCESS },
         admins: new Set(['U0ADA']),
         order: { approvals: [approvedBy('U0BOB')] },
       },
@@ -404,19 +407,19 @@ describe('an approval with break glass', () => {
     isAdmin: true,
     approvers: { people: ['U0BOB', 'U0ADA', 'U0ALICE'], unreadableGroups: [] },
   };
-  const breakGlass = (given: Given) =>
+  const breakGlass = (given: ApprovalChanges) =>
     decideEmergencyApproval(
       newApproval(
         withDemand({
           emergency: EMERGENCY,
           ...given,
           click: { kind: 'break_glass', userId: 'U0ADA', reason: 'It lapses tonight', ...given.click },
-          order: { requirements: ruled('U0BOB'), ...given.order },
+          order: { requirements: newRuleRequirements('U0BOB'), ...given.order },
         }),
       ),
     );
 
-  test.each<[what: string, given: Given, decision: object]>([
+  test.each<[what: string, given: ApprovalChanges, decision: object]>([
     [
       'by an admin counts',
       {},
@@ -428,7 +431,7 @@ describe('an approval with break glass', () => {
     ['by the requester is refused', { click: { userId: 'U0ALICE' } }, refused('emergency_on_own_order')],
     [
       'is refused if no rule allows it',
-      { order: { requirements: newDemand(['cafe.rest']) } },
+      { order: { requirements: newRequirements(['cafe.rest']) } },
       refused('break_glass_not_allowed'),
     ],
     ['without a reason is refused', { click: { reason: ' ' } }, refused('reason_missing')],
@@ -439,8 +442,8 @@ describe('an approval with break glass', () => {
     ],
     [
       'over a budget that the card showed counts',
-      { ...OVER_BUDGET, admins: new Set(['U0ADA']), click: { agreedExcess: OVER } },
-      event('emergency_approved', { exceeded: OVER }),
+      { ...OVER_BUDGET, admins: new Set(['U0ADA']), click: { agreedExcess: EXCESS } },
+      event('emergency_approved', { exceeded: EXCESS }),
     ],
     [
       'stops the order if the account is unlinked',
@@ -455,7 +458,7 @@ describe('an approval with break glass', () => {
 });
 
 /** The requirements at the request are also the current ones. */
-function withDemand(given: Given): Given {
+function withDemand(given: ApprovalChanges): ApprovalChanges {
   const requirements = given.order?.requirements;
   return requirements === undefined
     ? given

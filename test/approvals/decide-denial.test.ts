@@ -1,17 +1,22 @@
 import { expect, test } from 'vitest';
 import { decideDenial } from '../../src/approvals/deny.ts';
-import { newDemand } from '../orders/sample.ts';
-import { type Given, newApproval, requiring, ruled } from './decision-sample.ts';
+import { newRequirements } from '../orders/sample.ts';
+import {
+  type ApprovalChanges,
+  newApproval,
+  newRuleRequirements,
+  withRequirement,
+} from './decision-sample.ts';
 
-const REFUSED = { ...newDemand(['cafe.rest']), outcome: 'refuse', list: [] } as const;
+const REFUSED = { ...newRequirements(['cafe.rest']), outcome: 'refuse', list: [] } as const;
 
-test.each<[what: string, userId: string, given: Given, decision: object]>([
+test.each<[what: string, userId: string, given: ApprovalChanges, decision: object]>([
   ['an approver can deny', 'U0BOB', {}, { event: { type: 'denied', progress: { isApproved: true } } }],
   ['another person can’t deny', 'U0NINA', {}, { refusal: { code: 'not_an_approver', action: 'deny' } }],
   [
     'a rule’s approver can deny',
     'U0CAROL',
-    { order: { requirements: ruled('U0CAROL') } },
+    { order: { requirements: newRuleRequirements('U0CAROL') } },
     {
       event: { progress: { requirements: [{ rule: { name: 'finance' }, slots: [{ userId: 'U0CAROL' }] }] } },
     },
@@ -19,13 +24,13 @@ test.each<[what: string, userId: string, given: Given, decision: object]>([
   [
     'a requester who is an approver can deny',
     'U0ALICE',
-    { order: { requirements: requiring(newDemand(['cafe.rest']), { approvers: ['U0ALICE'] }) } },
+    { order: { requirements: withRequirement(newRequirements(['cafe.rest']), { approvers: ['U0ALICE'] }) } },
     { event: { type: 'denied', progress: { isApproved: false } } },
   ],
   [
     'an approver can deny without the signature needed to approve',
     'U0BOB',
-    { order: { requirements: requiring(newDemand(['cafe.rest']), { signed: true }) } },
+    { order: { requirements: withRequirement(newRequirements(['cafe.rest']), { signed: true }) } },
     { event: { type: 'denied', progress: { isApproved: false } } },
   ],
   [

@@ -2,8 +2,15 @@ import { describe, expect, test } from 'vitest';
 import { decideRecheck, type RecheckContext } from '../../src/approvals/decide-scheduled.ts';
 import { computeMinimumApprovals } from '../../src/approvals/requirements.ts';
 import type { OrderLogEntry } from '../../src/orders/order-events.ts';
-import { hoursLater, newDemand, START } from '../orders/sample.ts';
-import { approvedBy, type Given, newApproval, OVER, requiring, ruled } from './decision-sample.ts';
+import { hoursLater, newRequirements, START } from '../orders/sample.ts';
+import {
+  type ApprovalChanges,
+  approvedBy,
+  EXCESS,
+  newApproval,
+  newRuleRequirements,
+  withRequirement,
+} from './decision-sample.ts';
 
 /* Whether a scheduled order is sent at its time. */
 
@@ -30,7 +37,7 @@ const approved = (price: ReturnType<typeof newCost> | undefined): OrderLogEntry 
 function recheck({
   impact = 'none',
   ...given
-}: Given & Partial<Pick<RecheckContext, 'impact'>> = {}): RecheckContext {
+}: ApprovalChanges & Partial<Pick<RecheckContext, 'impact'>> = {}): RecheckContext {
   const { click: _, ...context } = newApproval({
     now: TIME,
     history: [approved(newCost(1_800))],
@@ -42,7 +49,7 @@ function recheck({
 }
 
 const INCIDENT = { incidents: [], informedSince: new Map() };
-const FREE = { ...newDemand(['cafe.rest']), outcome: 'free', list: [] } as const;
+const FREE = { ...newRequirements(['cafe.rest']), outcome: 'free', list: [] } as const;
 const GONE = {
   people: {
     people: { groups: new Map(), membership: new Map([['U0BOB', 'left']] as const), standIns: new Map() },
@@ -67,9 +74,9 @@ describe('a scheduled order is sent', () => {
     [
       'when an admin agreed to the same excess',
       {
-        budgets: { price: newCost(1_800), exceeded: [...OVER], reservation: undefined },
+        budgets: { price: newCost(1_800), exceeded: [...EXCESS], reservation: undefined },
         admins: new Set(['U0BOB']),
-        order: { approvals: [approvedBy('U0BOB', { agreedExcess: [...OVER] })] },
+        order: { approvals: [approvedBy('U0BOB', { agreedExcess: [...EXCESS] })] },
       },
     ],
     [
@@ -83,7 +90,7 @@ describe('a scheduled order is sent', () => {
     [
       'when approved with break glass, which the rule still allows',
       {
-        requirements: { requirements: ruled('U0NINA') },
+        requirements: { requirements: newRuleRequirements('U0NINA') },
         admins: new Set(['U0ADA']),
         order: { emergencyApprovedBy: 'U0ADA', approvals: [approvedBy('U0ADA')] },
       },
@@ -108,7 +115,7 @@ describe('a scheduled order needs approval again', () => {
     ],
     [
       'when it exceeds a budget',
-      { budgets: { price: newCost(1_800), exceeded: [...OVER], reservation: undefined } },
+      { budgets: { price: newCost(1_800), exceeded: [...EXCESS], reservation: undefined } },
       ['budget'],
     ],
     ['when its impact changed', { impact: 'changed' }, ['impact']],
@@ -118,7 +125,10 @@ describe('a scheduled order needs approval again', () => {
     [
       'when it needs more approvals',
       {
-        requirements: { requirements: requiring(newDemand(['cafe.rest']), { needed: 2 }), isStricter: true },
+        requirements: {
+          requirements: withRequirement(newRequirements(['cafe.rest']), { needed: 2 }),
+          isStricter: true,
+        },
       },
       ['requirements'],
     ],
@@ -131,7 +141,7 @@ describe('a scheduled order needs approval again', () => {
     [
       'when break glass is no longer allowed',
       {
-        requirements: { requirements: newDemand(['cafe.rest']) },
+        requirements: { requirements: newRequirements(['cafe.rest']) },
         admins: new Set(['U0ADA']),
         order: { emergencyApprovedBy: 'U0ADA', approvals: [approvedBy('U0ADA')] },
       },
@@ -140,7 +150,7 @@ describe('a scheduled order needs approval again', () => {
     [
       'when its break-glass admin is no longer one',
       {
-        requirements: { requirements: ruled('U0NINA') },
+        requirements: { requirements: newRuleRequirements('U0NINA') },
         order: { emergencyApprovedBy: 'U0ADA', approvals: [approvedBy('U0ADA')] },
       },
       ['approvals'],

@@ -5,9 +5,9 @@ import { cancelOrder } from '../../src/approvals/pending.ts';
 import type { ChangeOutcome } from '../../src/orders/change-order.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
 import { refusalText } from '../../src/slack/orders/refusal.view.ts';
-import { ALICE, atOnce, gate, HOUR_MS, type Rig, startRig, until } from '../orders/rig.ts';
-import { saidOf } from '../orders/sample.ts';
-import { fails } from '../orders/scripted-service.ts';
+import { ALICE, HOUR_MS, newGate, type Rig, runConcurrently, startRig, waitUntil } from '../orders/rig.ts';
+import { renderResult } from '../orders/sample.ts';
+import { newServiceError } from '../orders/scripted-service.ts';
 
 /* Approvals, denials and cancellations of pending orders: concurrent, late and invalid. */
 
@@ -18,22 +18,22 @@ beforeAll(async () => {
 beforeEach(() => rig.reset());
 afterAll(() => rig.end());
 
-const requestRenewal = () => rig.ask('renew', { names: ['cafe.rest'], period: 2 });
+const requestRenewal = () => rig.requestAccepted('renew', { names: ['cafe.rest'], period: 2 });
 const textOf = (outcome: ChangeOutcome) => (outcome.ok ? 'it was done' : refusalText(outcome.refusal));
 const countAccepted = (outcomes: readonly ChangeOutcome[]) => outcomes.filter(({ ok }) => ok).length;
 
 async function requestUnknownRenewal() {
   rig.service.answer = async () => {
-    throw fails('unknown_outcome');
+    throw newServiceError('unknown_outcome');
   };
-  const { id } = await rig.approvedRenewal('cafe.rest');
+  const { id } = await rig.requestApprovedRenewal('cafe.rest');
   await rig.runDue();
   return rig.read(id);
 }
 
 async function expectNothingSent(orderId: string): Promise<void> {
   await rig.runDue();
-  expect(rig.service.timesSent(orderId), 'requests to the service').toBe(0);
+  expect(rig.service.countSent(orderId), 'requests to the service').toBe(0);
 }
 
 describe('approving', () => {
@@ -48,9 +48,9 @@ describe('approving', () => {
     expect(await rig.isDue(order.id)).toBe(true);
 
     // 20 replicas find it at once.
-    await atOnce(20, () => rig.startProcess().execute(order.id));
-    expect(rig.service.timesSent(order.id)).toBe(1);
-    expect(await rig.story(order.id)).toEqual([
+    await runConcurrently(20, () => rig.startProcess().execute(order.id));
+    expect(rig.service.countSent(order.id)).toBe(1);
+    expect(await rig.listHistory(order.id)).toEqual([
       'requested by U0ALICE',
       expect.stringMatching(/^approved by U0BOSS/),
       'claimed',
@@ -71,7 +71,7 @@ describe('approving', () => {
     await expectNothingSent(order.id);
     await approveOrder(rig.orders, order.id, 'U0CAROL');
     await rig.runDue();
-    expect(rig.service.timesSent(order.id)).toBe(1);
+    expect(rig.service.countSent(order.id)).toBe(1);
   });
 });
 
@@ -119,7 +119,7 @@ describe('people who have left', () => {
     await approveOrder(rig.orders, order.id, 'U0BOB');
     const { state, items } = await rig.read(order.id);
     expect(state).toBe('FAILED');
-    expect(saidOf(items[0])).toMatch(/no longer a full member.*nothing was sent/);
+    expect(renderResult(items[0])).toMatch(/no longer a full member.*nothing was sent/);
     await expectNothingSent(order.id);
   });
 
@@ -145,7 +145,7 @@ describe('concurrent decisions', () => {
     const order = await requestRenewal();
     const waiting = new Map<string, () => void>();
     rig.setBeforeCommit(async ({ log }) => {
-      const { opened, open } = gate();
+      const { opened, open } = newGate();
       waiting.set(log[0]?.kind ?? '', open);
       await opened;
     });
@@ -154,7 +154,7 @@ describe('concurrent decisions', () => {
       denied: denyOrder(rig.orders, order.id, 'U0CAROL', undefined),
       cancelled: cancelOrder(rig.orders, order.id, 'U0ALICE'),
     };
-    await until('all three decisions are about to be saved', () => waiting.size === 3);
+    await waitUntil('all three decisions are about to be saved', () => waiting.size === 3);
     waiting.get(first)?.();
     expect((await decisions[first]).ok).toBe(true);
     for (const open of waiting.values()) open();
@@ -162,7 +162,7 @@ describe('concurrent decisions', () => {
     expect(countAccepted(outcomes), 'accepted decisions').toBe(1);
     for (const outcome of outcomes) if (!outcome.ok) expect(textOf(outcome)).toMatch(/because the order /);
     expect((await rig.read(order.id)).state).toBe(state);
-    expect(await rig.story(order.id)).toHaveLength(2);
+    expect(await rig.listHistory(order.id)).toHaveLength(2);
     expect(await rig.isDue(order.id), 'is due').toBe(state === 'APPROVED');
   });
 
@@ -189,12 +189,12 @@ describe('when an order is no longer valid', () => {
       approvals: [],
       items: [{ state: 'FAILED', attempts: 0 }],
     });
-    expect(saidOf(failed.items[0])).toMatch(/no longer linked, so nothing was sent/);
+    expect(renderResult(failed.items[0])).toMatch(/no longer linked, so nothing was sent/);
     await expectNothingSent(order.id);
   });
 
   test('it also fails after the click, before anything is sent', async () => {
-    const order = await rig.approvedRenewal('cafe.rest');
+    const order = await rig.requestApprovedRenewal('cafe.rest');
     rig.accounts.clear();
     await expectNothingSent(order.id);
     expect((await rig.read(order.id)).state).toBe('FAILED');
@@ -221,11 +221,11 @@ describe('deadlines', () => {
   test('expire an order once, and not before its time', async () => {
     const order = await requestRenewal();
     expect(order.expiresAt).toEqual(new Date(rig.now.getTime() + 72 * HOUR_MS));
-    rig.pass(72 * HOUR_MS - 1);
+    rig.advanceClock(72 * HOUR_MS - 1);
     expect((await rig.main.expire(order.id)).ok).toBe(false);
-    rig.pass(1);
+    rig.advanceClock(1);
     expect(textOf(await approveOrder(rig.orders, order.id, 'U0BOB'))).toMatch(/has expired/);
-    expect(countAccepted(await atOnce(5, () => rig.main.expire(order.id)))).toBe(1);
+    expect(countAccepted(await runConcurrently(5, () => rig.main.expire(order.id)))).toBe(1);
     expect(await rig.read(order.id)).toMatchObject({ state: 'EXPIRED', closedAt: rig.now });
     expect(textOf(await approveOrder(rig.orders, order.id, 'U0BOB'))).toMatch(/expired/);
     await expectNothingSent(order.id);
@@ -233,35 +233,35 @@ describe('deadlines', () => {
 
   test('let an approval in the last millisecond count', async () => {
     const order = await requestRenewal();
-    rig.pass(72 * HOUR_MS - 1);
+    rig.advanceClock(72 * HOUR_MS - 1);
     expect((await approveOrder(rig.orders, order.id, 'U0BOB')).ok).toBe(true);
-    rig.pass(HOUR_MS);
+    rig.advanceClock(HOUR_MS);
     expect((await rig.main.expire(order.id)).ok, 'expired although approved').toBe(false);
   });
 
   test('are stored with the order and used for its reminder, escalation and expiry', async () => {
     const order = await requestRenewal();
-    expect(await rig.due(order.id)).toEqual({ work: order.remindAt, notifications: rig.now });
-    rig.pass(4 * HOUR_MS);
+    expect(await rig.readDueTimes(order.id)).toEqual({ work: order.remindAt, notifications: rig.now });
+    rig.advanceClock(4 * HOUR_MS);
     await rig.runDue();
-    expect(await rig.story(order.id)).toEqual(['requested by U0ALICE', 'reminded']);
-    expect((await rig.due(order.id)).work).toEqual(order.escalateAt);
-    rig.pass(20 * HOUR_MS);
+    expect(await rig.listHistory(order.id)).toEqual(['requested by U0ALICE', 'reminded']);
+    expect((await rig.readDueTimes(order.id)).work).toEqual(order.escalateAt);
+    rig.advanceClock(20 * HOUR_MS);
     await rig.runDue();
-    expect(await rig.story(order.id)).toEqual(['requested by U0ALICE', 'reminded', 'escalated']);
-    expect((await rig.due(order.id)).work).toEqual(order.expiresAt);
-    rig.pass(48 * HOUR_MS);
+    expect(await rig.listHistory(order.id)).toEqual(['requested by U0ALICE', 'reminded', 'escalated']);
+    expect((await rig.readDueTimes(order.id)).work).toEqual(order.expiresAt);
+    rig.advanceClock(48 * HOUR_MS);
     await rig.runDue();
     expect((await rig.read(order.id)).state).toBe('EXPIRED');
   });
 
   test('take effect once with concurrent processes', async () => {
     const order = await requestRenewal();
-    rig.pass(4 * HOUR_MS);
+    rig.advanceClock(4 * HOUR_MS);
     await rig.recover();
-    rig.pass(68 * HOUR_MS);
-    await atOnce(3, () => rig.recover());
-    expect(await rig.story(order.id)).toEqual(['requested by U0ALICE', 'reminded', 'expired']);
-    expect((await rig.due(order.id)).notifications).toBeInstanceOf(Date);
+    rig.advanceClock(68 * HOUR_MS);
+    await runConcurrently(3, () => rig.recover());
+    expect(await rig.listHistory(order.id)).toEqual(['requested by U0ALICE', 'reminded', 'expired']);
+    expect((await rig.readDueTimes(order.id)).notifications).toBeInstanceOf(Date);
   });
 });

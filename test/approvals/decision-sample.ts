@@ -2,7 +2,7 @@ import type { ApprovalContext, Click } from '../../src/approvals/approval-contex
 import type { CurrentEvaluation } from '../../src/approvals/requirements.ts';
 import type { Approval, Order } from '../../src/orders/order.ts';
 import { buildStatement, hashStatement } from '../../src/orders/statement.ts';
-import { ENDPOINTS, hoursLater, newBulk, newDemand, newOrder } from '../orders/sample.ts';
+import { ENDPOINTS, hoursLater, newBulk, newOrder, newRequirements } from '../orders/sample.ts';
 import { newTeamSettings } from '../support/settings.ts';
 
 export const NOW = hoursLater(1);
@@ -11,11 +11,11 @@ export const AT_CLICK = new Date(NOW.getTime() - 1_000);
 /** Everyone is a member, except for U0GONE, who has left, and U0UNKNOWN, whom Slack doesn't return. */
 const MEMBERS = ['U0ALICE', 'U0BOB', 'U0CAROL', 'U0ADA', 'U0NINA'];
 
-export const OVER = [
+export const EXCESS = [
   { tag: null, period: '2026-03', currency: 'EUR', leftMinor: 100, orderMinor: 150 },
 ] as const;
 
-export interface Given extends Partial<Omit<ApprovalContext, 'click' | 'order' | 'evaluation'>> {
+export interface ApprovalChanges extends Partial<Omit<ApprovalContext, 'click' | 'order' | 'evaluation'>> {
   readonly click?: Partial<Click>;
   readonly order?: Partial<Order>;
   readonly requirements?: Partial<CurrentEvaluation>;
@@ -29,7 +29,7 @@ export const approvedBy = (userId: string, more: Partial<Approval> = {}): Approv
 });
 
 /** Bob's click: Alice's renewal, which needs one approval and is otherwise complete. */
-export function newApproval(given: Given = {}): ApprovalContext {
+export function newApproval(given: ApprovalChanges = {}): ApprovalContext {
   const { click, order: changes, requirements, ...rest } = given;
   const requested = newOrder(['cafe.rest'], changes);
   const order = {
@@ -88,8 +88,8 @@ export function newApproval(given: Given = {}): ApprovalContext {
 }
 
 /** Requirements of a rule. */
-export function ruled(...approvers: readonly string[]): Order['requirements'] {
-  const demand = newDemand(['cafe.rest']);
+export function newRuleRequirements(...approvers: readonly string[]): Order['requirements'] {
+  const demand = newRequirements(['cafe.rest']);
   const rule = { kind: 'rule', version: 1, index: 0, name: 'finance' } as const;
   return {
     ...demand,
@@ -99,7 +99,7 @@ export function ruled(...approvers: readonly string[]): Order['requirements'] {
 }
 
 /** The same, with `changes` to each requirement. */
-export function requiring(
+export function withRequirement(
   demand: Order['requirements'],
   changes: Partial<Order['requirements']['list'][number]>,
 ): Order['requirements'] {

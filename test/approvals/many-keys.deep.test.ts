@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { newSigner, vouching } from './signing/sample.ts';
+import { newSigner, signVouch } from './signing/sample.ts';
 import { type SigningRig, startSigningRig } from './signing-rig.ts';
 
 /* Every command and click reads the current settings, including the keys. */
@@ -34,7 +34,7 @@ test('200 passkeys, half of them vouched for, add less than 2 ms to a read of th
     const signer = newSigner(`U${Math.floor(n / KEYS_PER_PERSON)}`);
     await s.enrol(signer);
     if (n % 2 === 0)
-      await s.keys.vouch(signer.owner, vouching(s.people.anna, signer), new Date('2026-03-01T09:00:00Z'));
+      await s.keys.vouch(signer.owner, signVouch(s.people.anna, signer), new Date('2026-03-01T09:00:00Z'));
   }
   await s.seal();
   await s.signing.loadSettings();

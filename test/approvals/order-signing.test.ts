@@ -4,7 +4,7 @@ import { buildChallenge } from '../../src/approvals/signing/approval.ts';
 import type { TeamSettings } from '../../src/config/environment.ts';
 import type { Order } from '../../src/orders/order.ts';
 import type { Membership, SigningRows } from '../../src/orders/ports.ts';
-import { hoursLater, newDemand, newOrder, START } from '../orders/sample.ts';
+import { hoursLater, newOrder, newRequirements, START } from '../orders/sample.ts';
 import { rule } from '../policy/sample.ts';
 import { NO_POLICY } from '../support/nothing-known.ts';
 import { newTeamSettings } from '../support/settings.ts';
@@ -97,7 +97,7 @@ test('an order is checked again if the policy has changed', async () => {
 test('without keys, only orders that need no signatures are sent', async () => {
   const { loadGuard } = signingOf({}, false);
   expect(await loadGuard(unsigned)).toBe('no_signatures');
-  const { list, ...requirements } = newDemand(['cafe.rest']);
+  const { list, ...requirements } = newRequirements(['cafe.rest']);
   const needsSignature = { ...requirements, list: list.map((each) => ({ ...each, signed: true })) };
   const guard = await loadGuard({ ...signed, requirements: needsSignature });
   if (guard === undefined || guard === 'no_signatures') throw new Error('expected a guard');

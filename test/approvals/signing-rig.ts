@@ -18,7 +18,15 @@ import { createKeyStore } from '../../src/store/signing.ts';
 import { startRig } from '../orders/rig.ts';
 import { rule } from '../policy/sample.ts';
 import { confirmPolicy } from '../support/proposals.ts';
-import { addedKey, HERE, newNonce, newSigner, rootsOf, type Signer, vouching } from './signing/sample.ts';
+import {
+  addedKey,
+  newNonce,
+  newSigner,
+  RELYING_PARTY,
+  rootsOf,
+  type Signer,
+  signVouch,
+} from './signing/sample.ts';
 
 export const TEAM_ID = 'T0STEWARD';
 const { team: START } = readConfig({
@@ -65,7 +73,7 @@ export async function startSigningRig() {
     now: () => rig.now,
     log: createLog('fatal'),
   });
-  const signingOf = ({ readRows }: typeof keys, verifier = createVerifier(HERE)) =>
+  const signingOf = ({ readRows }: typeof keys, verifier = createVerifier(RELYING_PARTY)) =>
     createOrderSigning({
       trust: { roots: rootsOf(people.anna), verifier, botSigner },
       readRows: () => readRows(ledger.areSigningEventsSealed),
@@ -82,16 +90,16 @@ export async function startSigningRig() {
   const { orders } = rig;
   const process = rig.startProcess(signed);
 
-  const enrol = (signer: Signer) => keys.add({ ...addedKey(signer), addedAt: at });
-  for (const signer of Object.values(people)) await enrol(signer);
+  const addKey = (signer: Signer) => keys.add({ ...addedKey(signer), addedAt: at });
+  for (const signer of Object.values(people)) await addKey(signer);
   for (const of of [people.bob, people.carol, people.dora])
-    await keys.vouch(of.owner, vouching(people.anna, of), at);
+    await keys.vouch(of.owner, signVouch(people.anna, of), at);
 
   return {
     rig,
     signing,
     /** After a restart, without any memory. */
-    restarted: (verifier?: Verifier) =>
+    restart: (verifier?: Verifier) =>
       signingOf(createKeyStore({ ...database, signingLog: new VerifiedSigningLog() }, TEAM_ID), verifier),
     /** Seals every event that waits. */
     seal: () => ledger.sealAndAnchor(),
@@ -103,7 +111,7 @@ export async function startSigningRig() {
     save: saved.save,
     keys,
     people,
-    enrol,
+    enrol: addKey,
     /** Publishes a policy, and has it signed. */
     async publish(rules: readonly PolicyRule[], signer: Signer | 'nobody' = people.anna) {
       const current = await policies.current();
@@ -137,7 +145,7 @@ export async function startSigningRig() {
       await keys.signCharter({ charter, signature, botSignature }, at);
     },
     /** A person's signature of an order, as the page would create it. */
-    async signature(orderId: string, { owner, authenticator }: Signer): Promise<LoggedSignature> {
+    async signOrder(orderId: string, { owner, authenticator }: Signer): Promise<LoggedSignature> {
       const order = await rig.read(orderId);
       const version = getSignedVersion(await signing.policy.current());
       const { challenge, binding } = buildChallenge(owner, buildSignedSubject(order, version), newNonce());
@@ -147,18 +155,18 @@ export async function startSigningRig() {
       const outcomes = [];
       for (const signer of signers)
         outcomes.push(
-          await approveSigned(orders, orderId, signer.owner, await this.signature(orderId, signer)),
+          await approveSigned(orders, orderId, signer.owner, await this.signOrder(orderId, signer)),
         );
       return outcomes.at(-1);
     },
     click: (orderId: string, userId: string) => approveOrder(orders, orderId, userId),
     /** Alice requests, and Bob and Carol sign. */
-    async signedOrder(name = 'cafe.rest'): Promise<Order> {
-      const order = await this.askFor(name);
+    async requestSignedOrder(name = 'cafe.rest'): Promise<Order> {
+      const order = await this.requestRenewal(name);
       await this.sign(order.id, people.bob, people.carol);
       return rig.read(order.id);
     },
-    askFor: (name: string) => rig.ask('renew', { names: [name], period: 1 }),
+    requestRenewal: (name: string) => rig.requestAccepted('renew', { names: [name], period: 1 }),
     execute: (orderId: string) => process.execute(orderId),
     advance: (orderId: string) => process.advance(orderId, 'execution'),
   };

@@ -13,7 +13,7 @@ afterAll(() => s.rig.end());
 
 test('signatures from before an order was reopened don’t count, even if their rows are restored', async () => {
   const { bob, carol, dora } = s.people;
-  const { id } = await s.rig.ask(
+  const { id } = await s.rig.requestAccepted(
     'renew',
     { names: ['cafe.rest'], period: 1 },
     { sendAt: { text: '2026-03-02 09:00', timeZone: 'UTC' } },
@@ -22,7 +22,7 @@ test('signatures from before an order was reopened don’t count, even if their 
   expect((await s.rig.read(id)).state).toBe('APPROVED');
   await s.rig.sql('CREATE TABLE approvals_kept AS SELECT * FROM approvals');
 
-  s.rig.pass(26 * HOUR_MS);
+  s.rig.advanceClock(26 * HOUR_MS);
   await s.advance(id);
   expect(await s.rig.read(id)).toMatchObject({ state: 'PENDING', approvals: [], approvalRound: 1 });
 

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { approveInEmergency, resumeOrder } from '../../src/approvals/approve.ts';
 import { confirmOrder } from '../../src/orders/confirm-draft.ts';
 import { MINUTE_MS } from '../orders/rig.ts';
-import { DONE, fails } from '../orders/scripted-service.ts';
-import { newSigner, type Signer, vouching } from './signing/sample.ts';
+import { DONE, newServiceError } from '../orders/scripted-service.ts';
+import { newSigner, type Signer, signVouch } from './signing/sample.ts';
 import { SIGNED_RULE, type SigningRig, startSigningRig } from './signing-rig.ts';
 
 /* If a rule requires signatures, orders aren't sent without them. */
@@ -26,7 +26,7 @@ const newName = () => {
 const countSent = () => s.rig.service.received.length;
 
 test('an order signed by two people is sent', async () => {
-  const order = await s.signedOrder(newName());
+  const order = await s.requestSignedOrder(newName());
   expect(order.state).toBe('APPROVED');
   await s.execute(order.id);
   expect(await s.rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
@@ -41,7 +41,7 @@ test('an order signed by two people is sent', async () => {
 });
 
 test('a click doesn’t replace a signature, and one signature doesn’t count twice', async () => {
-  const order = await s.askFor(newName());
+  const order = await s.requestRenewal(newName());
   expect(await s.click(order.id, 'U0BOB')).toMatchObject({
     ok: false,
     refusal: { code: 'signature_needed' },
@@ -53,7 +53,7 @@ test('a click doesn’t replace a signature, and one signature doesn’t count t
 });
 
 test('a revoked key stops an order that isn’t sent yet', async () => {
-  const order = await s.signedOrder(newName());
+  const order = await s.requestSignedOrder(newName());
   const { dora, anna } = s.people;
   const second = newSigner('U0CAROL');
   await s.enrol(second);
@@ -74,15 +74,15 @@ test('a revoked key stops an order that isn’t sent yet', async () => {
     items: [{ sentAt: undefined, result: { summary: { code: 'not_signed', differs: ['key'] } } }],
   });
   // Carol signs again with another key that was vouched for.
-  await s.keys.vouch('U0CAROL', vouching(dora, second), s.rig.now);
+  await s.keys.vouch('U0CAROL', signVouch(dora, second), s.rig.now);
   s.people.carol = second;
-  const next = await s.signedOrder(newName());
+  const next = await s.requestSignedOrder(newName());
   await s.execute(next.id);
   expect(countSent()).toBe(1);
 });
 
 test('the signature of a person who has left doesn’t count', async () => {
-  const order = await s.signedOrder(newName());
+  const order = await s.requestSignedOrder(newName());
   s.rig.absent.set('U0BOB', 'left');
   await s.execute(order.id);
   expect(countSent()).toBe(0);
@@ -91,7 +91,7 @@ test('the signature of a person who has left doesn’t count', async () => {
 });
 
 test('an order waits while Slack doesn’t return a signer', async () => {
-  const order = await s.signedOrder(newName());
+  const order = await s.requestSignedOrder(newName());
   s.rig.absent.set('U0BOB', 'unknown');
   await s.execute(order.id);
   expect(countSent()).toBe(0);
@@ -102,14 +102,14 @@ test('an order waits while Slack doesn’t return a signer', async () => {
 });
 
 test('signatures are checked again before a retry', async () => {
-  const order = await s.signedOrder(newName());
+  const order = await s.requestSignedOrder(newName());
   s.rig.service.answer = async () => {
-    throw fails('busy', { retryAfterMs: MINUTE_MS, httpStatus: 429 });
+    throw newServiceError('busy', { retryAfterMs: MINUTE_MS, httpStatus: 429 });
   };
   await s.execute(order.id);
   expect(countSent()).toBe(1);
   await s.rig.sql(`DELETE FROM approvals WHERE order_id = $1 AND user_id = 'U0BOB'`, order.id);
-  s.rig.pass(MINUTE_MS);
+  s.rig.advanceClock(MINUTE_MS);
   await s.execute(order.id);
   expect(countSent(), 'only the first request').toBe(1);
   expect(await s.rig.read(order.id)).toMatchObject({
@@ -130,7 +130,7 @@ test('a paused bulk order continues only with new signatures', async () => {
   await confirmOrder(s.rig.orders, id, 'U0ALICE');
   await s.sign(id, s.people.bob, s.people.carol);
   s.rig.service.answer = async () => {
-    throw fails('refused', { code: 'EF01055', httpStatus: 400 });
+    throw newServiceError('refused', { code: 'EF01055', httpStatus: 400 });
   };
   await s.execute(id);
   expect((await s.rig.read(id)).bulk?.pause).toBeDefined();
@@ -142,7 +142,7 @@ test('a paused bulk order continues only with new signatures', async () => {
       refusal: { code: 'signature_needed' },
     });
   const resume = async (signer: Signer) =>
-    resumeOrder(s.rig.orders, id, signer.owner, await s.signature(id, signer));
+    resumeOrder(s.rig.orders, id, signer.owner, await s.signOrder(id, signer));
   // Signatures from before the pause only count for what was sent then, so two new ones are needed.
   expect(await resume(s.people.bob)).toMatchObject({ ok: true });
   expect((await s.rig.read(id)).bulk?.pause).toBeDefined();
@@ -155,7 +155,7 @@ test('a paused bulk order continues only with new signatures', async () => {
 });
 
 test('break glass isn’t allowed for an order that needs signatures', async () => {
-  const order = await s.askFor(newName());
+  const order = await s.requestRenewal(newName());
   const deps = { ...s.rig.orders, isAdmin: async () => true };
   expect(await approveInEmergency(deps, order.id, 'U0EVE', 'it burns')).toMatchObject({
     refusal: { code: 'break_glass_not_allowed' },

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { approveOrder } from '../../src/approvals/approve.ts';
 import type { Order } from '../../src/orders/order.ts';
 import { Secret } from '../../src/service/secret.ts';
-import { ALICE, acceptedOf, MINUTE_MS, type Rig, startRig } from '../orders/rig.ts';
-import { DONE, fails } from '../orders/scripted-service.ts';
+import { ALICE, MINUTE_MS, type Rig, requireAccepted, startRig } from '../orders/rig.ts';
+import { DONE, newServiceError } from '../orders/scripted-service.ts';
 
 /* If an attacker changes the rows of an approved order, nothing is sent. */
 
@@ -22,7 +22,7 @@ const TRANSFER = {
   nameServers: ['ns1.example.com', 'ns2.example.net'],
 };
 
-const requestTransfer = () => rig.ask('transfer', TRANSFER, { secret: new Secret('auth code') });
+const requestTransfer = () => rig.requestAccepted('transfer', TRANSFER, { secret: new Secret('auth code') });
 
 async function requestApprovedTransfer(): Promise<Order> {
   const order = await requestTransfer();
@@ -99,14 +99,14 @@ test.each(EARLY_CHANGES)('an order changed before its approval fails: %s', async
 test.each(CHANGES)('an order changed before a retry isn’t sent again: %s', async (_what, parts, sql) => {
   rig.accounts.set('account-eve', { ...ALICE, id: 'account-eve', login: 'eve' });
   rig.service.answer = async () => {
-    throw fails('busy', { retryAfterMs: MINUTE_MS, httpStatus: 429 });
+    throw newServiceError('busy', { retryAfterMs: MINUTE_MS, httpStatus: 429 });
   };
   const order = await requestApprovedTransfer();
   await rig.runDue();
   expect(rig.service.received).toHaveLength(1);
   await change(sql, order.id);
   rig.service.answer = async () => DONE;
-  rig.pass(MINUTE_MS);
+  rig.advanceClock(MINUTE_MS);
   await rig.runDue();
   expect(rig.service.received, 'only the first request').toHaveLength(1);
   const after = await rig.read(order.id);
@@ -115,7 +115,7 @@ test.each(CHANGES)('an order changed before a retry isn’t sent again: %s', asy
 });
 
 test('an order isn’t sent after a change between its claim and its request', async () => {
-  const order = await rig.approvedRenewal('cafe.rest');
+  const order = await rig.requestApprovedRenewal('cafe.rest');
   rig.service.prepare = async () => {
     await change(`UPDATE orders SET input = jsonb_set(input, '{period}', '9') WHERE id = $1`, order.id);
   };
@@ -129,7 +129,7 @@ test('an order isn’t sent after a change between its claim and its request', a
 
 test('a change while names are sent fails only the unsent ones', async () => {
   const names = Array.from({ length: 8 }, (_, index) => `n${index + 1}.rest`);
-  const order = await rig.approvedRenewal(...names);
+  const order = await rig.requestApprovedRenewal(...names);
   let changed: Promise<void> | undefined;
   rig.service.answer = async ({ ctid }) => {
     changed ??= change(`UPDATE order_items SET name = 'evil.rest' WHERE order_id = $1 AND n = 8`, order.id);
@@ -160,5 +160,5 @@ test('an unchanged order is sent', async () => {
 test('a transfer without its secret is refused', async () => {
   const outcome = await rig.request('transfer', TRANSFER);
   expect(outcome).toMatchObject({ kind: 'unsupported' });
-  expect(() => acceptedOf(outcome)).toThrow();
+  expect(() => requireAccepted(outcome)).toThrow();
 });

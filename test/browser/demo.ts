@@ -15,7 +15,7 @@ export interface PageDemo extends Demo {
  *
  * @param options `settings` override those of the demo; `lived` starts with the history of `npm run demo`
  */
-export async function startPageDemo(
+export async function startBrowserDemo(
   options: Pick<DemoOptions, 'settings' | 'lived' | 'watchOnly'> = {},
 ): Promise<PageDemo> {
   const database = await createTestDatabase();

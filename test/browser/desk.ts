@@ -41,7 +41,7 @@ export class Desk {
   }
 
   /** Opens an address, checks the page with axe, and presses its button with the keyboard. */
-  async press(address: string, button: string, heading: string): Promise<string> {
+  async openAndSubmit(address: string, button: string, heading: string): Promise<string> {
     await this.page.goto(address);
     await this.expectAccessible();
     const fits = await this.page.evaluate('document.documentElement.scrollWidth <= window.innerWidth');

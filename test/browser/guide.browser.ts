@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { type PageDemo, startPageDemo } from './demo.ts';
+import { type PageDemo, startBrowserDemo } from './demo.ts';
 import { Desk } from './desk.ts';
 import { launchBrowser, Window } from './windows.ts';
 
@@ -14,7 +14,7 @@ beforeAll(async () => {
   browser = await launchBrowser();
 });
 beforeEach(async () => {
-  demo = await startPageDemo({ lived: true });
+  demo = await startBrowserDemo({ lived: true });
   window = await Window.open(browser, demo.url, 'U0ALICE');
 });
 afterEach(async () => {
@@ -39,11 +39,11 @@ async function waitForStep(title: string): Promise<void> {
 test('the guided path leads from the first command to the expiry digest', async () => {
   const { page } = window;
   await waitForStep('Link an account');
-  await window.checkAccess('the first visit');
+  await window.expectAccessible('the first visit');
   await clickNext('/domain link');
   await clickNext('Send');
   await clickNext('alice, context 4');
-  await window.checkAccess('the form to link an account');
+  await window.expectAccessible('the form to link an account');
   await clickNext('Link');
 
   await waitForStep('Request a renewal');
@@ -63,14 +63,14 @@ test('the guided path leads from the first command to the expiry digest', async 
     .last()
     .waitFor();
   expect(sent()).toHaveLength(1);
-  await window.checkAccess('a result in its thread');
+  await window.expectAccessible('a result in its thread');
 
   await waitForStep('See what expires');
   await clickNext('+7 days');
   await clickNext('domain-expiry');
   await window.message(/names? needs? a decision/).waitFor();
   await page.getByText('That’s the whole path.').waitFor();
-  await window.checkAccess('the digest');
+  await window.expectAccessible('the digest');
   expect(await page.locator('.next').count(), 'nothing is highlighted any more').toBe(0);
   await page.getByRole('button', { name: 'Next: lose a domain' }).click();
   await waitForStep('Delete a name in use');
@@ -92,11 +92,11 @@ test('the second path leads from a blocked deletion to a theft alarm', async () 
   await waitForStep('See what stops you');
   await clickNext('Yes, delete it');
   await dialog.getByText(/stop/).first().waitFor();
-  await window.checkAccess('the form that asks to type the name');
+  await window.expectAccessible('the form that asks to type the name');
   await dialog.getByRole('button', { name: 'Close' }).first().click();
 
   await waitForStep('Let it be stolen');
-  await window.checkAccess('the second path');
+  await window.expectAccessible('the second path');
   await clickNext('Let cafe.rest be stolen');
   await page.locator('[aria-current=step]').filter({ hasText: 'See the alarm' }).waitFor({ timeout: 60_000 });
   await clickNext('domain-expiry');
@@ -110,7 +110,7 @@ test('the second path leads from a blocked deletion to a theft alarm', async () 
   expect(await opened.count(), 'a theft opens one incident').toBe(1);
   await opened.getByText('incident.opened').first().click();
   await webhooks.locator('[open]').getByText('"name": "cafe.rest"').waitFor();
-  await window.checkAccess('the webhooks beside the chat');
+  await window.expectAccessible('the webhooks beside the chat');
   await page.getByText('That’s how a theft is reported.').waitFor();
   await window
     .message(/Elsewhere Registrar/)
@@ -136,8 +136,8 @@ test('the third path leads from a passkey to a signature and a revocation', asyn
   await clickNext('/domain key');
   await clickNext('Send');
   await clickNext('Add a passkey');
-  await window.checkAccess('the message that links to a passkey');
-  await desk.press(await linkIn('Add a passkey here'), 'Add this passkey', 'Added');
+  await window.expectAccessible('the message that links to a passkey');
+  await desk.openAndSubmit(await linkIn('Add a passkey here'), 'Add this passkey', 'Added');
 
   await waitForStep('Vouch for it');
   await switchTo('U0ADA');
@@ -155,7 +155,11 @@ test('the third path leads from a passkey to a signature and a revocation', asyn
   const sent = () => demo.service.requestsFor({ task: 'domain.renew', name: 'menu.example' });
   await switchTo('U0BOB');
   await clickNext('Sign');
-  const signingPageText = await desk.press(await linkIn('Review what will be sent'), 'Sign', 'Signed');
+  const signingPageText = await desk.openAndSubmit(
+    await linkIn('Review what will be sent'),
+    'Sign',
+    'Signed',
+  );
   expect(signingPageText).toContain('Signed');
 
   await waitForStep('See the result');
@@ -166,10 +170,10 @@ test('the third path leads from a passkey to a signature and a revocation', asyn
   await clickNext('/domain key');
   await clickNext('Send');
   await clickNext('Revoke it');
-  await desk.press(await linkIn('Retire it here'), 'Revoke', 'Revoked');
+  await desk.openAndSubmit(await linkIn('Retire it here'), 'Revoke', 'Revoked');
   await page.getByText('That’s a signed approval.').waitFor();
   await page.setViewportSize({ width: 390, height: 800 });
-  await window.checkAccess('the end of the third path, on a phone');
+  await window.expectAccessible('the end of the third path, on a phone');
   expect(desk.problems).toEqual([]);
 });
 
@@ -198,7 +202,7 @@ test('the fourth path leads through three weeks of renewals by a mandate', async
     .waitFor({ timeout: 60_000 });
   await clickNext(/\d+ repl(?:y|ies)/);
   await page.getByText('That’s a mandate.').waitFor();
-  await window.checkAccess('the end of the fourth path');
+  await window.expectAccessible('the end of the fourth path');
   const renewed = ['garden.rest', 'terrace.rest', 'summer.rest', 'garden.example'].filter(
     (name) => demo.service.requestsFor({ task: 'domain.renew', name }).length > 0,
   );
@@ -241,5 +245,5 @@ test('several names are renewed at once from the digest', async () => {
   await page.getByRole('button', { name: 'Domain Steward' }).click();
   await page.getByRole('button', { name: 'Home', exact: true }).click();
   await page.getByRole('heading', { name: 'Expiring next' }).waitFor();
-  await window.checkAccess('the Home tab');
+  await window.expectAccessible('the Home tab');
 });

@@ -1,7 +1,7 @@
 import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { httpApp, type RunningApp } from '../../packages/slack-workspace/test/bolt-app.ts';
+import { type RunningApp, startHttpApp } from '../../packages/slack-workspace/test/bolt-app.ts';
 import { call } from '../../packages/slack-workspace/test/client.ts';
 import { expectFocus, launchBrowser, Window } from './windows.ts';
 
@@ -25,7 +25,7 @@ beforeEach(async () => {
     ],
     shortcuts: [{ name: 'Domain task…', callback_id: 'domain_here' }],
   });
-  running = await httpApp(workspace);
+  running = await startHttpApp(workspace);
   alice = await Window.open(browser, workspace.url, 'U0ALICE');
 });
 afterEach(async () => {
@@ -116,9 +116,9 @@ test('the page shows every block type and is accessible in light and dark mode',
     '3',
     '12',
   ]);
-  await alice.checkAccess('all blocks, light');
+  await alice.expectAccessible('all blocks, light');
   await alice.page.emulateMedia({ colorScheme: 'dark' });
-  await alice.checkAccess('all blocks, dark');
+  await alice.expectAccessible('all blocks, dark');
 });
 
 test('a button can be pressed with the keyboard and keeps the focus', async () => {
@@ -150,7 +150,7 @@ test('the composer completes commands by keyboard and shows their usage', async 
   await composer.pressSequentially('/domain re');
   const list = page.getByRole('listbox', { name: 'Commands' });
   expect(await list.getByRole('option').count()).toBe(2);
-  await alice.checkAccess('commands to choose from');
+  await alice.expectAccessible('commands to choose from');
   await composer.press('ArrowDown');
   expect(await list.getByRole('option', { selected: true }).textContent()).toContain('restore');
   await composer.press('ArrowUp');
@@ -182,7 +182,7 @@ test('arrow keys move through messages, and a message’s menu runs a shortcut',
   await expectFocus(first, 'the message has the focus');
   await first.getByRole('button', { name: 'More actions' }).press('Enter');
   await expectFocus(alice.page.getByRole('menuitem', { name: 'Domain task…' }), 'the menu has the focus');
-  await alice.checkAccess('the menu of a message');
+  await alice.expectAccessible('the menu of a message');
   await alice.page.keyboard.press('Enter');
   await expect.poll(() => used).toEqual(['first']);
   await first.getByRole('button', { name: 'Reply in thread' }).click();
@@ -255,7 +255,7 @@ test('a form keeps typed text when the app updates it, and shows errors at their
   await dialog.getByRole('group', { name: 'boxes' }).getByLabel('One').check();
   await dialog.getByLabel('kind').selectOption('two');
   await dialog.getByLabel('extra').waitFor();
-  await alice.checkAccess('a form with every input');
+  await alice.expectAccessible('a form with every input');
   expect(await dialog.getByLabel('name', { exact: true }).inputValue()).toBe('bad');
   expect(valuesOnChange, 'the app gets the other fields, too').toMatchObject({
     name: { name: { value: 'bad' } },
@@ -290,16 +290,16 @@ test('a narrow screen shows one pane at a time', async () => {
   expect(await page.getByRole('navigation').isVisible()).toBe(false);
   const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
   expect(await page.evaluate(overflow), 'the page fits the screen').toBe(0);
-  await alice.checkAccess('a narrow channel');
+  await alice.expectAccessible('a narrow channel');
   await alice.message('hello').hover();
   await alice.message('hello').getByRole('button', { name: 'Reply in thread' }).click();
   await alice.thread.waitFor();
   expect(await alice.channel.isVisible()).toBe(false);
-  await alice.checkAccess('a narrow thread');
+  await alice.expectAccessible('a narrow thread');
   await page.getByRole('button', { name: 'Close the thread' }).click();
   await page.getByRole('button', { name: 'Back to the list of channels' }).click();
   expect(await alice.channel.isVisible()).toBe(false);
-  await alice.checkAccess('the narrow list of channels');
+  await alice.expectAccessible('the narrow list of channels');
   await page.getByRole('button', { name: /general/ }).click();
   await page.getByRole('heading', { level: 2, name: '#general' }).waitFor();
 });
@@ -331,5 +331,5 @@ test('the page says that the workspace is down, and reconnects when it is back',
   workspace.as('U0BOB').say(CHANNEL, 'back again');
   await alice.message('back again').waitFor();
   await alice.page.getByRole('alert').waitFor({ state: 'detached' });
-  alice.forgive();
+  alice.discardProblems();
 });

@@ -2,10 +2,10 @@
 
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { addressIn, PUBLIC, signingPeople } from '../flows/signing-rig.ts';
+import { extractAddress, PUBLIC, signingPeople } from '../flows/signing-rig.ts';
 import { Authenticator } from '../support/authenticator.ts';
 import { openForm, useTestDemo } from '../support/demo.ts';
-import { orderAfter } from '../support/orders.ts';
+import { waitForOrder } from '../support/orders.ts';
 import { launchBrowser } from './windows.ts';
 
 /* The signing page of an order for 2,000 names. */
@@ -36,8 +36,8 @@ test('the signing page lists 2,000 names, unusual ones first, and can filter the
     what: 'the plan',
     timeoutMs: 30_000,
   });
-  const order = await orderAfter(t.workspace, () => t.alice.click(plan, 'order_confirm'));
-  const address = addressIn(await people.told(t.bob, () => t.bob.click(order.card, 'order_sign')));
+  const order = await waitForOrder(t.workspace, () => t.alice.click(plan, 'order_confirm'));
+  const address = extractAddress(await people.replyAfter(t.bob, () => t.bob.click(order.card, 'order_sign')));
   const page = await browser.newPage({ viewport: { width: 390, height: 800 } });
   // Viewing needs no passkey, so another origin is fine.
   await page.goto(address.replace(PUBLIC.origin, t.botUrl));

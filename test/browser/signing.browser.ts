@@ -1,9 +1,9 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { addressIn, PUBLIC, signingPeople } from '../flows/signing-rig.ts';
+import { extractAddress, PUBLIC, signingPeople } from '../flows/signing-rig.ts';
 import { Authenticator } from '../support/authenticator.ts';
 import { useTestDemo } from '../support/demo.ts';
-import { ask } from '../support/orders.ts';
+import { requestByCommand } from '../support/orders.ts';
 import { Desk } from './desk.ts';
 import { launchBrowser } from './windows.ts';
 
@@ -27,24 +27,28 @@ afterAll(() => browser?.close());
 
 test('a person adds a passkey, gets it vouched for, signs with it, and revokes it', async () => {
   const [ada, bob] = [await Desk.open(browser, 1_200, root), await Desk.open(browser, 390)];
-  const addedText = await bob.press(await people.keyLink(t.bob, 'key_add'), 'Add this passkey', 'Added');
+  const addedText = await bob.openAndSubmit(
+    await people.keyLink(t.bob, 'key_add'),
+    'Add this passkey',
+    'Added',
+  );
   const [key = ''] = /SHA256:[A-Za-z0-9_-]{43}/.exec(addedText) ?? [];
   expect(key).not.toBe('');
-  await ada.press(await people.keyLink(t.ada, 'key_vouch', key), 'Vouch', 'Vouched');
+  await ada.openAndSubmit(await people.keyLink(t.ada, 'key_vouch', key), 'Vouch', 'Vouched');
 
-  const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
-  const address = addressIn(await people.told(t.bob, () => t.bob.click(order.card, 'order_sign')));
+  const order = await requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest');
+  const address = extractAddress(await people.replyAfter(t.bob, () => t.bob.click(order.card, 'order_sign')));
   await bob.page.goto(address);
   expect(await bob.page.locator('main').textContent()).toContain('POST /domain/cafe.rest/_renew');
   // In the reader's time zone, with its offset.
   expect(await bob.page.locator('time').first().innerText()).toMatch(/ GMT\+[12]$/);
-  await bob.press(address, 'Sign', 'Signed');
-  await order.ends('SUCCEEDED');
+  await bob.openAndSubmit(address, 'Sign', 'Signed');
+  await order.waitForResult('SUCCEEDED');
   await bob.page.goto(address);
   expect(await bob.page.locator('main').innerText()).toContain('was already used');
 
-  await bob.press(await people.keyLink(t.bob, 'key_revoke', key), 'Revoke', 'Revoked');
-  expect(await people.keysOf(t.bob)).toContain('revoked');
+  await bob.openAndSubmit(await people.keyLink(t.bob, 'key_revoke', key), 'Revoke', 'Revoked');
+  expect(await people.showKeys(t.bob)).toContain('revoked');
   // Browsers log the status 410 of a used link.
   const unexpected = [...ada.problems, ...bob.problems].filter((problem) => !problem.includes('410'));
   expect(unexpected).toEqual([]);

@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { CHARGED_TASKS } from '../support/settings.ts';
-import { type PageDemo, startPageDemo } from './demo.ts';
+import { type PageDemo, startBrowserDemo } from './demo.ts';
 import { expectFocus, launchBrowser, Window } from './windows.ts';
 
 /* People use the bot in a real browser. */
@@ -14,7 +14,7 @@ beforeAll(async () => {
   browser = await launchBrowser();
 });
 beforeEach(async () => {
-  demo = await startPageDemo({ settings: { SERVICE_TIMEOUT: '1s', APPROVAL_TASKS: CHARGED_TASKS } });
+  demo = await startBrowserDemo({ settings: { SERVICE_TIMEOUT: '1s', APPROVAL_TASKS: CHARGED_TASKS } });
 });
 afterEach(async () => {
   // Windows close first: their requests to a stopped workspace would count as failures.
@@ -40,7 +40,7 @@ test('one person requests an order, and another sees it arrive in their window a
 
   const unread = bob.page.getByRole('navigation').getByRole('button', { name: /domains.* for you/ });
   await unread.waitFor();
-  await bob.checkAccess('a channel with unread messages');
+  await bob.expectAccessible('a channel with unread messages');
   await bob.goTo('domains');
   const card = bob.message('Renew cafe.rest for 2 years');
   await card.getByText('client paid').waitFor();
@@ -59,7 +59,7 @@ test('one person requests an order, and another sees it arrive in their window a
   const request = bob.page.getByRole('region', { name: 'Requests', exact: true }).getByText('_renew');
   await request.click();
   await bob.page.getByRole('definition').filter({ hasText: 'alice, context 4' }).first().waitFor();
-  await bob.checkAccess('the requests beside the chat');
+  await bob.expectAccessible('the requests beside the chat');
 });
 
 test('a denial with a reason sends nothing', async () => {
@@ -70,7 +70,7 @@ test('a denial with a reason sends nothing', async () => {
 
   await bob.message('Renew bar.rest').getByRole('button', { name: /^Deny/ }).click();
   await bob.dialog.getByRole('heading', { name: 'Deny this order' }).waitFor();
-  await bob.checkAccess('the denial form');
+  await bob.expectAccessible('the denial form');
   await bob.dialog.getByLabel('Reason').fill('We let it go');
   await bob.dialog.getByRole('button', { name: 'Deny' }).click();
   await bob.dialog.waitFor({ state: 'detached' });
@@ -105,7 +105,7 @@ test('a two-factor account is linked with its shared secret, but can’t be used
   await dialog.getByRole('button', { name: 'Link', exact: true }).click();
   await dialog.getByText('A token has six digits.').waitFor();
   expect(await dialog.getByLabel(/^Token/).getAttribute('aria-invalid')).toBe('true');
-  await alice.checkAccess('a form with an error at a field');
+  await alice.expectAccessible('a form with an error at a field');
 
   await dialog.getByRole('button', { name: 'tina, context 4' }).click();
   await dialog.getByLabel(/^Token/).fill('');
@@ -138,7 +138,7 @@ test('a secret is shown once, to its requester', async () => {
   await alice.dialog.getByRole('heading', { name: 'Auth code' }).waitFor();
   const secret = await alice.dialog.locator('pre').textContent();
   if (!secret) throw new Error('the dialog shows no secret');
-  await alice.checkAccess('a secret in its dialog');
+  await alice.expectAccessible('a secret in its dialog');
   await alice.page.keyboard.press('Escape');
   await alice.dialog.waitFor({ state: 'detached' });
   await expectFocus(reveal, 'the focus returns to the button');
@@ -192,7 +192,7 @@ test('an admin picks approvers, approver groups and the reminder channel by name
   await people.getByLabel('Carol').check();
   await dialog.getByRole('group', { name: 'Approver groups', exact: true }).getByLabel('Approvers').uncheck();
   await dialog.getByLabel('Reminder channel').selectOption('#general');
-  await ada.checkAccess('the settings with their pickers');
+  await ada.expectAccessible('the settings with their pickers');
   const shown = await dialog.innerText();
   expect(shown, 'no id is shown').not.toMatch(/\b[UCS]0[A-Z]{2,}/);
   await dialog.getByRole('button', { name: 'Save' }).click();
@@ -205,7 +205,7 @@ test('a new person finds the first steps on the Home tab and links an account th
   const carol = await openWindow('U0CAROL');
   await carol.page.getByRole('button', { name: 'Domain Steward' }).click();
   await carol.page.getByRole('heading', { name: 'First steps' }).waitFor();
-  await carol.checkAccess('the first steps');
+  await carol.expectAccessible('the first steps');
   await carol.page.getByRole('button', { name: 'Link your account' }).click();
   await carol.dialog.getByRole('button', { name: 'bob, context 4' }).click();
   await carol.dialog.getByRole('button', { name: 'Link', exact: true }).click();

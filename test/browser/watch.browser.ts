@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type PageDemo, startPageDemo } from './demo.ts';
+import { type PageDemo, startBrowserDemo } from './demo.ts';
 import { launchBrowser, Window } from './windows.ts';
 
 /* The demo without a domain service: its guided path, followed by clicking only what is highlighted. */
@@ -10,7 +10,7 @@ let demo: PageDemo;
 
 beforeAll(async () => {
   browser = await launchBrowser();
-  demo = await startPageDemo({ watchOnly: true });
+  demo = await startBrowserDemo({ watchOnly: true });
 });
 afterAll(async () => {
   await browser.close();
@@ -34,7 +34,7 @@ test('the guided path leads from watching names to the first digest', async () =
   await window.message(/olive\.rest.*no transfer lock/s).waitFor();
   await window.message(/pantry\.rest.*DNSSEC is broken/s).waitFor();
   await window.message(/deli\.rest.*certificate has expired/s).waitFor();
-  await window.checkAccess('the first findings');
+  await window.expectAccessible('the first findings');
   await clickNext('Send reminders here');
 
   await waitForStep('See what to fix');
@@ -47,7 +47,7 @@ test('the guided path leads from watching names to the first digest', async () =
   const digest = window.message(/needs? a decision|bar\.rest/).last();
   await digest.waitFor();
   await page.getByText('That’s all it needs.').waitFor();
-  await window.checkAccess('the digest');
+  await window.expectAccessible('the digest');
   await window.type('/domain renew cafe.rest');
   await window.message(/No domain service is connected/).waitFor();
   expect(demo.service.requests.filter(({ task }) => task?.startsWith('rdap.') !== true)).toEqual([]);

@@ -114,7 +114,7 @@ export class Window {
   }
 
   /** Fails on accessibility violations in the page's current state. */
-  async checkAccess(what: string): Promise<void> {
+  async expectAccessible(what: string): Promise<void> {
     await this.page.evaluate(axe.source);
     const options = JSON.stringify({ runOnly: RULES, resultTypes: ['violations'] });
     const { violations } = await this.page.evaluate<AxeResults>(`axe.run(document, ${options})`);
@@ -125,7 +125,7 @@ export class Window {
   }
 
   /** Discards the errors that a test caused on purpose. */
-  forgive(): void {
+  discardProblems(): void {
     this.#problems.length = 0;
   }
 

@@ -9,8 +9,8 @@ import { RESTAURANTS } from '../../demo/history.ts';
 import { PersonActions } from '../../demo/people.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { answerTo, link, textOf, until } from '../support/demo.ts';
-import { ask, orderOf } from '../support/orders.ts';
+import { link, readCommandReply, textOf, until } from '../support/demo.ts';
+import { orderOf, requestByCommand } from '../support/orders.ts';
 
 /* The demo starts in a workspace with a history, and continues from there after a restart. */
 
@@ -45,7 +45,7 @@ afterAll(async () => {
 });
 
 const person = (id: string) => demo.workspace.as(id);
-const askBot = (who: Actor, command: string) => answerTo(demo.workspace, who, command);
+const askBot = (who: Actor, command: string) => readCommandReply(demo.workspace, who, command);
 const cards = () =>
   demo.workspace
     .messages(RESTAURANTS)
@@ -136,9 +136,9 @@ test('the requests panel starts empty, and a click approves because the policy i
     .parse(await response.json());
   expect(requests.filter(({ task }) => !task.startsWith('rdap.'))).toEqual([]);
   await link(demo.workspace, person('U0ALICE'));
-  const order = await ask(demo.workspace, person('U0ALICE'), '/domain renew cafe.rest 2');
+  const order = await requestByCommand(demo.workspace, person('U0ALICE'), '/domain renew cafe.rest 2');
   await person('U0BOB').click(order.card, 'order_approve');
-  await order.ends('SUCCEEDED');
+  await order.waitForResult('SUCCEEDED');
 });
 
 test('after a restart on another port, the demo keeps its orders, signatures and mandate', async () => {
@@ -152,7 +152,7 @@ test('after a restart on another port, the demo keeps its orders, signatures and
   const after = cards().map(({ id }) => id);
   expect(after.slice(0, before.length)).toEqual(before);
   expect(after).toHaveLength(before.length + 1);
-  const order = await ask(demo.workspace, person('U0BOB'), '/domain renew deli.rest');
+  const order = await requestByCommand(demo.workspace, person('U0BOB'), '/domain renew deli.rest');
   await person('U0CAROL').click(order.card, 'order_approve');
-  await order.ends('SUCCEEDED');
+  await order.waitForResult('SUCCEEDED');
 }, 60_000);

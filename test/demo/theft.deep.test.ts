@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { actUntilOpened, answerTo, until, useTestDemo } from '../support/demo.ts';
+import { actUntilOpened, readCommandReply, until, useTestDemo } from '../support/demo.ts';
 
 /* The second path of the guide: deleting a name in use needs a confirmation, and a theft is reported. */
 
@@ -8,7 +8,7 @@ const t = useTestDemo({ speedup: 8 });
 test('deleting a name in use requires typing its name', async () => {
   // The first reply may come before the DNS lookups have ended.
   await until('the impact of the deletion is known', async () =>
-    /Mail will stop working/.test(await answerTo(t.workspace, t.alice, '/domain delete cafe.rest')),
+    /Mail will stop working/.test(await readCommandReply(t.workspace, t.alice, '/domain delete cafe.rest')),
   );
   const draft = t.alice.ephemerals().at(-1);
   if (draft === undefined) throw new Error('no confirmation was requested');

@@ -20,12 +20,12 @@ describe('a clock change', () => {
     await rig.digest();
     rig.now = morning;
     await rig.watch('bar.rest', 31);
-    const before = rig.said().filter((each) => each === 'cafe.rest 7');
+    const before = rig.listReminders().filter((each) => each === 'cafe.rest 7');
     expect(await rig.digest(), 'the same morning again').toBe('not_due');
     rig.nextMorning();
     expect(await rig.digest()).toBe('posted');
-    expect(rig.said()).toContain('bar.rest 30');
-    expect(rig.said().filter((each) => each === 'cafe.rest 7')).toEqual(before);
+    expect(rig.listReminders()).toContain('bar.rest 30');
+    expect(rig.listReminders().filter((each) => each === 'cafe.rest 7')).toEqual(before);
   });
 
   test('of hours back after a digest causes no other digest that day', async () => {
@@ -37,7 +37,7 @@ describe('a clock change', () => {
       rig.now = new Date(morning + hours * 60 * MINUTE_MS);
       expect(await rig.digest(), `${hours} hours`).toMatch(/not_due|nothing_to_say/);
     }
-    expect(rig.said()).toEqual(['cafe.rest 7']);
+    expect(rig.listReminders()).toEqual(['cafe.rest 7']);
   });
 
   test('during a snooze causes no reminder until its end, then one', async () => {
@@ -50,12 +50,12 @@ describe('a clock change', () => {
       rig.now = new Date(morning + days * DAY_MS);
       await rig.digest();
     }
-    expect(rig.said(), 'while it is snoozed').toEqual([]);
+    expect(rig.listReminders(), 'while it is snoozed').toEqual([]);
     for (const days of [5, 4.5, 5, 4, 5]) {
       rig.now = new Date(morning + days * DAY_MS);
       await rig.digest();
     }
-    expect(rig.said()).toHaveLength(1);
+    expect(rig.listReminders()).toHaveLength(1);
   });
 
   test('of hours back during a digest doesn’t prevent its completion', async () => {
@@ -72,7 +72,7 @@ describe('a clock change', () => {
     await rig.digest();
     rig.now = new Date(rig.now.getTime() + 60 * MINUTE_MS);
     await rig.digest();
-    expect(rig.said()).toEqual(['cafe.rest 7']);
+    expect(rig.listReminders()).toEqual(['cafe.rest 7']);
   });
 });
 
@@ -88,7 +88,7 @@ describe('a process that dies', () => {
     expect(await rig.digest(), 'before the lease ends').toBe('not_due');
     await rig.endLeases();
     expect([await rig.digest(), await rig.digest()]).toEqual(['posted', 'not_due']);
-    expect(rig.said()).toEqual(['cafe.rest 7']);
+    expect(rig.listReminders()).toEqual(['cafe.rest 7']);
   });
 
   test('between two messages leaves the missing ones to the next process, in the same thread', async () => {
@@ -104,8 +104,8 @@ describe('a process that dies', () => {
     expect(await rig.digest()).toBe('posted');
     expect(rig.poster.heads).toHaveLength(1);
     expect(rig.poster.replies.map(({ reminders }) => reminders.length)).toEqual([20, 5]);
-    expect(new Set(rig.said()).size).toBe(45);
-    expect(rig.said()).toHaveLength(45);
+    expect(new Set(rig.listReminders()).size).toBe(45);
+    expect(rig.listReminders()).toHaveLength(45);
   });
 
   test('during a digest that continues two days later: only the tighter threshold is posted', async () => {
@@ -121,7 +121,7 @@ describe('a process that dies', () => {
     rig.nextMorning();
     rig.nextMorning();
     expect(await rig.digest()).toBe('posted');
-    expect(rig.said().toSorted()).toEqual(['bar.rest 1', 'cafe.rest 7'].toSorted());
+    expect(rig.listReminders().toSorted()).toEqual(['bar.rest 1', 'cafe.rest 7'].toSorted());
   });
 
   test('repeatedly at any post, with another one running, posts each name once per destination', async () => {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { WatchedDomain } from '../../src/expiry/ports.ts';
 import { createPortfolioStore } from '../../src/store/portfolio.ts';
 import { answerQuestion } from '../support/unprotected.ts';
-import { DAY_MS, limited, MINUTE_MS, Rig, refused } from './rig.ts';
+import { createRateLimitError, DAY_MS, MINUTE_MS, Rig, refused } from './rig.ts';
 
 let rig: Rig;
 
@@ -26,7 +26,7 @@ describe('the schedule', () => {
     expect(await rig.digest()).toBe('not_due');
     rig.nextMorning();
     expect([await rig.digest(), await rig.digest()]).toEqual(['posted', 'not_due']);
-    expect(rig.said()).toEqual(['cafe.rest 7']);
+    expect(rig.listReminders()).toEqual(['cafe.rest 7']);
   });
 
   test('posts nothing when nothing is due, and deletes digests without messages', async () => {
@@ -51,7 +51,7 @@ describe('the schedule', () => {
     rig.now = new Date('2027-06-14T13:29:00Z');
     expect(await rig.digest()).toBe('not_due');
     rig.now = new Date('2027-06-14T13:30:00Z');
-    expect([await rig.digest(), rig.said()]).toEqual(['posted', ['cafe.rest 21']]);
+    expect([await rig.digest(), rig.listReminders()]).toEqual(['posted', ['cafe.rest 21']]);
   });
 });
 
@@ -69,7 +69,7 @@ test('names that become due during a digest are collected and posted together', 
   rig.now = new Date(rig.now.getTime() + MINUTE_MS);
   await rig.digest();
   expect(rig.poster.replies.map(({ reminders }) => reminders.length)).toEqual([20, 10]);
-  expect(rig.said()).toHaveLength(33);
+  expect(rig.listReminders()).toHaveLength(33);
   rig.now = new Date(rig.now.getTime() + MINUTE_MS);
   expect(await rig.digest(), 'nothing else').toBe('nothing_to_say');
   expect(await rig.digest()).toBe('not_due');
@@ -111,8 +111,8 @@ describe('a change between the plan and the post', () => {
       expect(await rig.store.change(late, { ...late, ...change })).toBe(true);
     };
     expect(await rig.digest()).toBe('posted');
-    expect(rig.said()).toHaveLength(20);
-    expect(rig.said().join()).not.toContain('late.rest');
+    expect(rig.listReminders()).toHaveLength(20);
+    expect(rig.listReminders().join()).not.toContain('late.rest');
   });
 });
 
@@ -123,13 +123,13 @@ describe('Slack', () => {
     let tries = 0;
     rig.poster.before = () => {
       tries += 1;
-      if (tries < 3) throw limited(5_000);
+      if (tries < 3) throw createRateLimitError(5_000);
     };
     for (let wait = 0; wait < 2; wait += 1) {
       expect(await rig.digest()).toBe('postponed');
       rig.now = new Date(rig.now.getTime() + 5_000);
     }
-    expect([await rig.digest(), tries, rig.said()]).toEqual(['posted', 3, ['cafe.rest 7']]);
+    expect([await rig.digest(), tries, rig.listReminders()]).toEqual(['posted', 3, ['cafe.rest 7']]);
   });
 
   test('can refuse a channel without the bot: admins are notified once, and nothing is lost', async () => {
@@ -148,7 +148,7 @@ describe('Slack', () => {
     expect(rig.poster.complaints).toHaveLength(1);
     rig.poster.before = () => undefined;
     rig.now = new Date(rig.now.getTime() + 16 * MINUTE_MS);
-    expect([await rig.digest(), rig.said()]).toEqual(['posted', ['cafe.rest 7']]);
+    expect([await rig.digest(), rig.listReminders()]).toEqual(['posted', ['cafe.rest 7']]);
   });
 });
 
@@ -160,7 +160,7 @@ describe('the content of a digest', () => {
     await rig.watch('deleted.rest', 100, { deletedAt: new Date(rig.now.getTime() - 3 * DAY_MS) });
     rig.nextMorning();
     await rig.digest();
-    expect(rig.said().slice(0, 3)).toEqual([
+    expect(rig.listReminders().slice(0, 3)).toEqual([
       'deleted.rest -4',
       'grace.rest -1',
       expect.stringMatching(/ 1$/),
@@ -183,8 +183,8 @@ describe('the content of a digest', () => {
     await rig.store.importBatch(lines, 'U0ALICE', rig.now);
     rig.nextMorning();
     expect(await rig.digest()).toBe('posted');
-    expect(new Set(rig.said()).size).toBe(1_050);
-    expect(rig.said()).toHaveLength(1_050);
+    expect(new Set(rig.listReminders()).size).toBe(1_050);
+    expect(rig.listReminders()).toHaveLength(1_050);
     expect(rig.poster.heads[0]).toMatchObject({ total: 1_000, hasMore: true });
     // The index skips them in the next search.
     expect(await rig.database.prisma.domain.count({ where: { remindedThreshold: 7 } })).toBe(1_050);
@@ -202,7 +202,7 @@ describe('the content of a digest', () => {
       rig.nextMorning();
       await rig.digest();
     }
-    expect(rig.said()).toEqual(['dateless.rest -4', 'going.rest -7']);
+    expect(rig.listReminders()).toEqual(['dateless.rest -4', 'going.rest -7']);
     expect(rig.poster.heads[0]?.allDue[0]).toMatchObject({
       phase: 'redemption',
       restoreUntil: expect.any(String),
@@ -219,7 +219,7 @@ describe('the content of a digest', () => {
     expect(await rig.store.change(domain, { ...domain, expiry: { at, source: 'rdap' } })).toBe(true);
     rig.nextMorning();
     await rig.digest();
-    expect(rig.said()).toEqual(['deleted.rest -4']);
+    expect(rig.listReminders()).toEqual(['deleted.rest -4']);
   });
 
   describe('a deleted name that returns with the same expiry', () => {
@@ -247,7 +247,7 @@ describe('the content of a digest', () => {
         rig.nextMorning();
         await rig.digest();
       }
-      expect(rig.said()).toEqual(['back.rest -4', 'back.rest 60', 'back.rest 30']);
+      expect(rig.listReminders()).toEqual(['back.rest -4', 'back.rest 60', 'back.rest 30']);
     });
   });
 
@@ -274,7 +274,7 @@ describe('the content of a digest', () => {
       rig.now = new Date((domain.expiry?.at.getTime() ?? 0) - 61 * DAY_MS);
       rig.nextMorning();
       await rig.digest();
-      expect(rig.said()).toEqual(['lost.rest 60']);
+      expect(rig.listReminders()).toEqual(['lost.rest 60']);
       expect(listDisputed()).toHaveLength(3);
     });
   });
@@ -430,7 +430,7 @@ describe('several destinations', () => {
   test('don’t wait for a rate-limited one, and nothing is posted twice', async () => {
     await watchFour();
     rig.poster.before = (to) => {
-      if (to === 'U0ADA') throw limited(60_000);
+      if (to === 'U0ADA') throw createRateLimitError(60_000);
     };
     expect(await rig.digest()).toBe('postponed');
     expect(listDestinations().sort(), 'at once').toEqual(ONCE.filter((each) => each !== 'mine.rest U0ADA'));

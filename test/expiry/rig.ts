@@ -203,7 +203,7 @@ export class Rig {
   }
 
   /** The reminders, as `name threshold`. */
-  said(): string[] {
+  listReminders(): string[] {
     return this.poster.said.map(({ name, threshold }) => `${name} ${threshold}`);
   }
 
@@ -354,7 +354,7 @@ export function nineInBerlin(day: string): Date {
 }
 
 /** Slack's error for a rate limit. */
-export function limited(retryAfterMs: number): SlackApiError {
+export function createRateLimitError(retryAfterMs: number): SlackApiError {
   return new SlackApiError('rate_limited', 'chat.postMessage', { retryAfterMs });
 }
 

@@ -8,10 +8,10 @@ import { Prisma } from '../../src/store/database.ts';
 import { importNames } from '../../src/store/domain-statements.ts';
 import { createNameRecordStore } from '../../src/store/name-records.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
-import { newDemand, newOrder } from '../orders/sample.ts';
+import { newOrder, newRequirements } from '../orders/sample.ts';
 import { BOT_SIGNER } from '../support/bot-signer.ts';
 import { namesContextWith } from '../support/names-context.ts';
-import { lookThatShows, registrationUntil } from '../support/registry-lookup.ts';
+import { createRegistryLookup, registrationUntil } from '../support/registry-lookup.ts';
 import { DAY_MS, Rig } from './rig.ts';
 
 const NOW = new Date('2027-06-14T12:00:00Z');
@@ -73,7 +73,10 @@ describe('the watch list after a success', () => {
     const sentAt = new Date('2027-06-14T11:59:50Z');
     const lookUp = (until: string, at: Date, before = known): WatchedDomain => ({
       ...before,
-      ...updateDatesAfterLookup(before, lookThatShows('cafe.rest', at, registrationUntil(new Date(until)))),
+      ...updateDatesAfterLookup(
+        before,
+        createRegistryLookup('cafe.rest', at, registrationUntil(new Date(until))),
+      ),
     });
     const renew = (before: WatchedDomain, years = 2) => {
       const order = newOrder(['cafe.rest'], {
@@ -163,7 +166,7 @@ describe('on the real store', () => {
       channelId: 'C0DOMAINS',
       approvalsRequired: 1,
       policyVersion: 0,
-      requirements: JSON.parse(JSON.stringify(newDemand(['cafe.rest']))),
+      requirements: JSON.parse(JSON.stringify(newRequirements(['cafe.rest']))),
       deliveryId: id,
       createdAt: NOW,
       updatedAt: NOW,
@@ -223,7 +226,10 @@ describe('on the real store', () => {
     const record = await records.find('cafe.rest');
     if (record === undefined) throw new Error('the name has no record');
     const renewed = registrationUntil(new Date('2028-06-20T12:00:00Z'));
-    const after = { ...record, ...updateDatesAfterLookup(record, lookThatShows('cafe.rest', NOW, renewed)) };
+    const after = {
+      ...record,
+      ...updateDatesAfterLookup(record, createRegistryLookup('cafe.rest', NOW, renewed)),
+    };
     expect(await records.save(record, { after, observations: [], incident: undefined })).toBe(true);
     await updateWatchList(buildContext(), order, 1);
     expect(await rig.store.find('cafe.rest')).toMatchObject({

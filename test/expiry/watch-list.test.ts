@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { updateDatesAfterLookup } from '../../src/names/dates.ts';
 import { createPortfolioStore } from '../../src/store/portfolio.ts';
-import { lookThatShows, registrationUntil } from '../support/registry-lookup.ts';
+import { createRegistryLookup, registrationUntil } from '../support/registry-lookup.ts';
 import { confirmLapse, importNames, requestLapse, snoozeName, watchName } from '../support/unprotected.ts';
 import { DAY_MS, Rig } from './rig.ts';
 
@@ -32,7 +32,7 @@ async function lookUp(name: string): Promise<void> {
   if (end === undefined) return;
   const known = await rig.store.find(name);
   if (known === undefined) return;
-  const dates = updateDatesAfterLookup(known, lookThatShows(name, rig.now, registrationUntil(end)));
+  const dates = updateDatesAfterLookup(known, createRegistryLookup(name, rig.now, registrationUntil(end)));
   expect(await rig.store.change(known, { ...known, ...dates })).toBe(true);
 }
 

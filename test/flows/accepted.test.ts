@@ -1,7 +1,7 @@
 import { SANDBOX_TRANSFER } from '@domain-steward/sandbox-service';
 import { expect, test } from 'vitest';
-import { answerTo, openForm, textOf, until, useTestDemo } from '../support/demo.ts';
-import { approvedBy, ask, orderAfter } from '../support/orders.ts';
+import { openForm, readCommandReply, textOf, until, useTestDemo } from '../support/demo.ts';
+import { approveRequested, requestByCommand, waitForOrder } from '../support/orders.ts';
 import { confirmByName, DELEGATION } from '../support/people.ts';
 
 /* The service first accepts a manual or slow task; it is done once the registry shows it. */
@@ -20,13 +20,16 @@ const formatDate = (at: number) =>
 test('a restore is accepted, and its thread reports when the registry shows it', async () => {
   // The registry shows nothing yet.
   t.service.faults.set({ kind: 'rdap_not_found', match: { name: 'gone.rest' } });
-  const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain restore gone.rest'));
-  const reply = textOf(await order.ends('SUCCEEDED'));
+  const order = await approveRequested(
+    t.bob,
+    requestByCommand(t.workspace, t.alice, '/domain restore gone.rest'),
+  );
+  const reply = textOf(await order.waitForResult('SUCCEEDED'));
   expect(reply).toContain('accepted by the service, not done yet');
   expect(reply).toContain('It’s processed by hand; the service doesn’t say how long it takes');
   expect(textOf(order.card)).toContain('*Accepted by the service, not done yet*');
   expect(textOf(order.card)).not.toMatch(/\bDone\b/);
-  expect(await answerTo(t.workspace, t.alice, '/domain orders gone.rest')).toContain('accepted');
+  expect(await readCommandReply(t.workspace, t.alice, '/domain orders gone.rest')).toContain('accepted');
   await t.demo.bot.catchUp();
   expect(order.replies()).toHaveLength(1);
 
@@ -47,17 +50,17 @@ test('a restore is accepted, and its thread reports when the registry shows it',
   await t.demo.bot.catchUp();
   await t.demo.bot.catchUp();
   expect(order.replies(), 'reported once').toHaveLength(2);
-  const history = await answerTo(t.workspace, t.alice, `/domain order ${order.id}`);
+  const history = await readCommandReply(t.workspace, t.alice, `/domain order ${order.id}`);
   expect(history.match(/seen at the registry/g)).toHaveLength(1);
 });
 
 test('a transfer is accepted, and its reply has the completion date', async () => {
   const view = await openForm(t.workspace, t.alice, `/domain transfer ${SANDBOX_TRANSFER.name}`);
-  const order = await approvedBy(
+  const order = await approveRequested(
     t.bob,
-    orderAfter(t.workspace, () => t.alice.submit(view, { auth: SANDBOX_TRANSFER.authCode, ...DELEGATION })),
+    waitForOrder(t.workspace, () => t.alice.submit(view, { auth: SANDBOX_TRANSFER.authCode, ...DELEGATION })),
   );
-  const reply = textOf(await order.ends('SUCCEEDED'));
+  const reply = textOf(await order.waitForResult('SUCCEEDED'));
   expect(reply).toContain(`completes by *${formatDate(Date.now() + 5 * DAY_MS)}*`);
   await t.demo.bot.catchUp();
   expect(order.replies(), 'the registry still shows a pending transfer').toHaveLength(1);
@@ -69,23 +72,26 @@ test('a transfer is accepted, and its reply has the completion date', async () =
 });
 
 test('an owner change is accepted, and its reply has the end of the transfer lock', async () => {
-  const draft = await answerTo(t.workspace, t.alice, '/domain owner-change tapas.rest');
+  const draft = await readCommandReply(t.workspace, t.alice, '/domain owner-change tapas.rest');
   expect(draft).toContain('no field for the new owner');
   expect(draft).toContain('Ask the service how');
   const question = t.alice.ephemerals().at(-1);
   if (question === undefined) throw new Error('no confirmation was requested');
-  const order = await orderAfter(t.workspace, () =>
+  const order = await waitForOrder(t.workspace, () =>
     confirmByName(t.workspace, t.alice, question, 'tapas.rest'),
   );
-  const reply = textOf(await order.ends('SUCCEEDED'));
+  const reply = textOf(await order.waitForResult('SUCCEEDED'));
   expect(reply).toMatch(/accepted by the service, not done yet.*the service doesn’t report when it’s done/s);
   expect(reply).toMatch(/No transfers until \*\d+ \w+ \d{4}\*/);
   expect(textOf(order.card)).toContain('price unknown');
 });
 
 test('a completed task isn’t reported as accepted', async () => {
-  const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew tavern.rest'));
-  expect(textOf(await order.ends('SUCCEEDED'))).not.toContain('accepted');
+  const order = await approveRequested(
+    t.bob,
+    requestByCommand(t.workspace, t.alice, '/domain renew tavern.rest'),
+  );
+  expect(textOf(await order.waitForResult('SUCCEEDED'))).not.toContain('accepted');
 });
 
 test('a restore that the registry doesn’t show is reported while the name can still be saved', async () => {
@@ -94,8 +100,11 @@ test('a restore that the registry doesn’t show is reported while the name can 
     t.service.state.addDomain({ name: 'lost.rest', context: 4, deletedAt });
   };
   addDeletedName();
-  const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain restore lost.rest'));
-  await order.ends('SUCCEEDED');
+  const order = await approveRequested(
+    t.bob,
+    requestByCommand(t.workspace, t.alice, '/domain restore lost.rest'),
+  );
+  await order.waitForResult('SUCCEEDED');
   // The restore was never carried out.
   addDeletedName();
   await t.demo.moveTime(3 * DAY_MS + 3_600_000);
@@ -106,7 +115,7 @@ test('a restore that the registry doesn’t show is reported while the name can 
   expect(textOf(order.replies()[1] ?? { blocks: [] })).toMatch(
     /the registry still shows \*?lost\.rest\*? as deleted, 3 days after the service accepted the restore/,
   );
-  expect(await answerTo(t.workspace, t.alice, `/domain order ${order.id}`)).toContain(
+  expect(await readCommandReply(t.workspace, t.alice, `/domain order ${order.id}`)).toContain(
     'still not visible at the registry',
   );
 });

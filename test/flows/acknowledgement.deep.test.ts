@@ -2,8 +2,8 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { ACKNOWLEDGE_WITHIN_MS } from '../../src/slack/inbound/acknowledgement.ts';
 import { actUntilOpened, DOMAINS, openForm, textOf, useTestDemo } from '../support/demo.ts';
-import { ask, requestsOf } from '../support/orders.ts';
-import { buttonValue, ephemeral } from '../support/people.ts';
+import { requestByCommand, requestsOf } from '../support/orders.ts';
+import { buttonValue, waitForEphemeral } from '../support/people.ts';
 
 /*
  * A delivery is acknowledged once its changes are committed. If that takes too long, it is acknowledged anyway and
@@ -39,7 +39,7 @@ describe.each([
   const stateOf = async (id: string): Promise<unknown> =>
     (await database.query('SELECT state FROM orders WHERE id = $1', [id])).rows[0]?.state;
   const recordRegularOrder = (name: string) =>
-    ask(t.workspace, t.alice, `/domain renew ${name}`, DOMAINS, name);
+    requestByCommand(t.workspace, t.alice, `/domain renew ${name}`, DOMAINS, name);
   const countItems = async (name: string): Promise<number> =>
     (await database.query('SELECT 1 FROM order_items WHERE name = $1', [name])).rowCount ?? 0;
 
@@ -58,14 +58,14 @@ describe.each([
     const click = await t.carol.click(order.card, 'order_approve');
     expect(click.acked, 'within Slack’s time limit').toBe(true);
     expect(await stateOf(order.id)).toBe('PENDING');
-    await ephemeral(t.workspace, t.carol, 'the notice that it takes longer', (message) =>
+    await waitForEphemeral(t.workspace, t.carol, 'the notice that it takes longer', (message) =>
       textOf(message).includes('I’ll answer here'),
     );
-    const result = await ephemeral(t.workspace, t.carol, 'the result', (message) =>
+    const result = await waitForEphemeral(t.workspace, t.carol, 'the result', (message) =>
       textOf(message).includes('Approved: '),
     );
     expect(textOf(result)).toContain(order.id);
-    await order.ends('SUCCEEDED');
+    await order.waitForResult('SUCCEEDED');
     expect(requestsOf(t.service, order)).toHaveLength(1);
   });
 
@@ -77,7 +77,7 @@ describe.each([
     const cancelled = await recordRegularOrder(newName());
     const deleted = newName();
     await t.alice.command(DOMAINS, `/domain delete ${deleted}`);
-    const draft = await ephemeral(t.workspace, t.alice, 'the question', ({ blocks }) =>
+    const draft = await waitForEphemeral(t.workspace, t.alice, 'the question', ({ blocks }) =>
       JSON.stringify(blocks).includes('order_confirm'),
     );
     const form = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
@@ -96,7 +96,7 @@ describe.each([
     t.workspace.faults.set({ method: 'users.info', kind: 'slow', delayMs: SLOW_MS, times: 1 });
     const watched = await bob.command(DOMAINS, `/domain watch ${name}`);
     expect(watched.acked, 'within Slack’s time limit').toBe(true);
-    await ephemeral(t.workspace, bob, 'the answer', (message) =>
+    await waitForEphemeral(t.workspace, bob, 'the answer', (message) =>
       textOf(message).includes('is now on the watch list'),
     );
   });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { textOf, until, useTestDemo } from '../support/demo.ts';
-import { ask, SeenOrder } from '../support/orders.ts';
+import { requestByCommand, VisibleOrder } from '../support/orders.ts';
 
 /* Without `ADMINS`, the workspace's admins and owners get the notifications for admins. */
 
@@ -17,13 +17,13 @@ test('an escalation notifies the workspace’s admins, and the thread names them
   const expires = new Date(t.service.clock.registry() + 86_400_000).setUTCHours(12, 0, 0, 0);
   t.service.state.addDomain({ name: 'waits.rest', context: 4, expires });
   await t.alice.command(EXPIRY, '/domain watch waits.rest');
-  const order = await ask(t.workspace, t.alice, '/domain renew waits.rest');
+  const order = await requestByCommand(t.workspace, t.alice, '/domain renew waits.rest');
   const escalation = await t.workspace.waitFor(
     () => order.replies().find((reply) => textOf(reply).includes('still waiting for approval')),
     { what: 'the escalation in the thread' },
   );
   expect(textOf(escalation)).toContain('I messaged <@U0ADA>');
-  expect(new SeenOrder(t.workspace, order.id, 'D0ADA').messages()).toHaveLength(1);
+  expect(new VisibleOrder(t.workspace, order.id, 'D0ADA').messages()).toHaveLength(1);
 });
 
 test('a channel that refuses messages is reported to the admins once and shown in /readyz', async () => {

@@ -1,8 +1,21 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { actUntilOpened, answerTo, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
-import { approveWhereItStands, detailsOf } from '../support/looking.ts';
-import { approvedBy, ask, chargesFor, orderAfter, requestsOf } from '../support/orders.ts';
-import { ephemeral } from '../support/people.ts';
+import {
+  actAndReadReply,
+  actUntilOpened,
+  openForm,
+  readCommandReply,
+  textOf,
+  useTestDemo,
+} from '../support/demo.ts';
+import { approveInDetails, detailsOf } from '../support/looking.ts';
+import {
+  approveRequested,
+  chargesFor,
+  requestByCommand,
+  requestsOf,
+  waitForOrder,
+} from '../support/orders.ts';
+import { waitForEphemeral } from '../support/people.ts';
 
 /* How the service's responses are shown. */
 
@@ -21,8 +34,11 @@ describe('a contradictory response', () => {
     ['the success code of another task', 'brunch.rest', { code: 'S0502' }, /`S0502` The domain was renewed/],
   ])('with %s leaves the order unknown and is shown', async (_what, name, status, shownStatus) => {
     t.service.faults.set({ kind: 'changed_status', ...status, times: 1, match: { name } });
-    const order = await approvedBy(t.bob, ask(t.workspace, t.alice, `/domain renew ${name}`));
-    await order.ends('UNKNOWN');
+    const order = await approveRequested(
+      t.bob,
+      requestByCommand(t.workspace, t.alice, `/domain renew ${name}`),
+    );
+    await order.waitForResult('UNKNOWN');
     const card = textOf(order.card);
     expect(card).toContain('doesn’t say clearly whether it was carried out');
     expect(card).toMatch(shownStatus);
@@ -34,10 +50,10 @@ describe('a contradictory response', () => {
 describe('showing a response', () => {
   test('shows a redirect’s record in Details and the full response behind a button', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain redirect www.cafe.rest');
-    const order = await orderAfter(t.workspace, () =>
+    const order = await waitForOrder(t.workspace, () =>
       t.alice.submit(view, { target: 'https://cafe.example/<menu>' }),
     );
-    const reply = await order.ends('SUCCEEDED');
+    const reply = await order.waitForResult('SUCCEEDED');
     expect(textOf(reply)).toContain('`S0502` The redirect was updated. · SUCCESS');
     const details = await detailsOf(t.workspace, t.alice, order.card);
     expect(details).toContain('For: Redirect www.cafe.rest, 1 record');
@@ -51,10 +67,10 @@ describe('showing a response', () => {
     expect(request?.answerCode).toBe('S0502');
     await t.bob.close(all);
 
-    const later = await answerTo(t.workspace, t.alice, `/domain order ${order.id}`);
+    const later = await readCommandReply(t.workspace, t.alice, `/domain order ${order.id}`);
     expect(later).toContain('• Domain: cafe.rest');
     expect(later).toContain('• Target: https://cafe.example/&lt;menu&gt;');
-    const message = await ephemeral(t.workspace, t.alice, 'the order', ({ text }) =>
+    const message = await waitForEphemeral(t.workspace, t.alice, 'the order', ({ text }) =>
       text.includes('redirect'),
     );
     const again = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(message, 'order_data'));
@@ -63,8 +79,11 @@ describe('showing a response', () => {
   });
 
   test('shows a renewal’s dates', async () => {
-    const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew catering.rest'));
-    expect(textOf(await order.ends('SUCCEEDED'))).toMatch(
+    const order = await approveRequested(
+      t.bob,
+      requestByCommand(t.workspace, t.alice, '/domain renew catering.rest'),
+    );
+    expect(textOf(await order.waitForResult('SUCCEEDED'))).toMatch(
       /catering\.rest for 1 year\*, until \d+ \w+ \d{4}\./,
     );
     expect(await detailsOf(t.workspace, t.alice, order.card)).toMatch(
@@ -73,9 +92,12 @@ describe('showing a response', () => {
   });
 
   test('lists the dates of several names by name', async () => {
-    const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew gelato.rest grill.rest'));
-    await order.ends('SUCCEEDED');
-    const later = await answerTo(t.workspace, t.alice, `/domain order ${order.id}`);
+    const order = await approveRequested(
+      t.bob,
+      requestByCommand(t.workspace, t.alice, '/domain renew gelato.rest grill.rest'),
+    );
+    await order.waitForResult('SUCCEEDED');
+    const later = await readCommandReply(t.workspace, t.alice, `/domain order ${order.id}`);
     expect(later).toMatch(
       /\*gelato\.rest\*\nFor: Domain gelato.*Expires: .*\*grill\.rest\*\nFor: Domain grill/s,
     );
@@ -83,10 +105,10 @@ describe('showing a response', () => {
 
   test('shows a new user’s reference and marks a notice as such', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain user');
-    const order = await orderAfter(t.workspace, () =>
+    const order = await waitForOrder(t.workspace, () =>
       t.alice.submit(view, { user: 'nora', context: '4', defaultEmail: 'nora@team.example' }),
     );
-    const reply = textOf(await order.ends('SUCCEEDED'));
+    const reply = textOf(await order.waitForResult('SUCCEEDED'));
     expect(reply).toContain('*NOTICE* `MSG13004`');
     const details = await detailsOf(t.workspace, t.alice, order.card);
     expect(details).toContain('For: User nora, 4');
@@ -95,13 +117,16 @@ describe('showing a response', () => {
 
   test('marks the notice of a renewal as such', async () => {
     t.service.faults.set({ kind: 'changed_status', type: 'NOTICE', times: 1, match: { name: 'chef.rest' } });
-    const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew chef.rest'));
-    expect(textOf(await order.ends('SUCCEEDED'))).toContain('The domain was renewed. · *NOTICE*');
+    const order = await approveRequested(
+      t.bob,
+      requestByCommand(t.workspace, t.alice, '/domain renew chef.rest'),
+    );
+    expect(textOf(await order.waitForResult('SUCCEEDED'))).toContain('The domain was renewed. · *NOTICE*');
   });
 
   test('keeps an auth code out of stored responses', async () => {
-    const order = await ask(t.workspace, t.alice, '/domain authcode curry.rest');
-    const reply = await order.ends('SUCCEEDED');
+    const order = await requestByCommand(t.workspace, t.alice, '/domain authcode curry.rest');
+    const reply = await order.waitForResult('SUCCEEDED');
     const code = t.service.state.domain('curry.rest', 4)?.authCode ?? '';
     expect(code).not.toBe('');
     const all = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(reply, 'order_data'));
@@ -116,8 +141,8 @@ describe('showing a response', () => {
     ['for another task', 'diner.rest', { code: 'S0502' }],
   ])('keeps an auth code out of stored responses if the status is %s', async (_what, name, status) => {
     t.service.faults.set({ kind: 'changed_status', ...status, times: 1, match: { name } });
-    const order = await ask(t.workspace, t.alice, `/domain authcode ${name}`);
-    await order.ends('UNKNOWN');
+    const order = await requestByCommand(t.workspace, t.alice, `/domain authcode ${name}`);
+    await order.waitForResult('UNKNOWN');
     const code = t.service.state.domain(name, 4)?.authCode ?? '';
     expect(await t.dump()).not.toContain(code);
     expect(t.logged()).not.toContain(code);
@@ -131,11 +156,11 @@ describe('showing a response', () => {
         (name) => name.endsWith('.rest') && !['bistro.rest', 'bakery.rest', 'brunch.rest'].includes(name),
       )
       .slice(0, 40);
-    const order = await ask(t.workspace, t.alice, `/domain renew ${many.join(' ')}`);
-    await approveWhereItStands(t.workspace, t.bob, order.card);
-    const reply = await order.ends('SUCCEEDED', 20_000);
+    const order = await requestByCommand(t.workspace, t.alice, `/domain renew ${many.join(' ')}`);
+    await approveInDetails(t.workspace, t.bob, order.card);
+    const reply = await order.waitForResult('SUCCEEDED', 20_000);
     const before = t.workspace.messages('D0BOB').length;
-    const sent = await toldAfter(t.workspace, t.bob, () => t.bob.click(reply, 'order_data'));
+    const sent = await actAndReadReply(t.workspace, t.bob, () => t.bob.click(reply, 'order_data'));
     expect(sent).toMatch(/is too long to show here\. I sent you a file/);
     const file = await t.workspace.waitFor(
       () =>
@@ -151,7 +176,7 @@ describe('showing a response', () => {
     for (const name of many) expect(text).toContain(name);
 
     t.workspace.faults.set({ method: 'files.getUploadURLExternal', kind: 'error', code: 'missing_scope' });
-    const answer = await toldAfter(t.workspace, t.bob, () => t.bob.click(reply, 'order_data'));
+    const answer = await actAndReadReply(t.workspace, t.bob, () => t.bob.click(reply, 'order_data'));
     t.workspace.faults.clear();
     expect(answer, 'no order details').toMatch(
       /^I can’t send you the file\. My app lacks a required permission[^`]*$/,
@@ -160,7 +185,7 @@ describe('showing a response', () => {
 
   test('shows the transaction of a failed search and a failed link', async () => {
     t.service.faults.set({ kind: 'refuse', code: 'EF00512', text: 'No such filter', times: 1 });
-    expect(await answerTo(t.workspace, t.alice, '/domain prereg table-001')).toMatch(
+    expect(await readCommandReply(t.workspace, t.alice, '/domain prereg table-001')).toMatch(
       /It says: EF00512 No such filter.*transaction `\d{8}-/s,
     );
     const view = await openForm(t.workspace, t.bob, '/domain link');

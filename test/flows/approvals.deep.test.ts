@@ -1,8 +1,8 @@
 import type { Actor } from '@domain-steward/slack-workspace';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/store/database.ts';
-import { actUntilOpened, buttonsOf, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
-import { ask, requestsOf, type SeenOrder } from '../support/orders.ts';
+import { actAndReadReply, actUntilOpened, buttonsOf, textOf, useTestDemo } from '../support/demo.ts';
+import { requestByCommand, requestsOf, type VisibleOrder } from '../support/orders.ts';
 
 /* Denying an order, and an order that expires. */
 
@@ -25,22 +25,22 @@ async function saveSettings(entries: Readonly<Record<string, string>>): Promise<
   }
 }
 
-const replyAfter = (person: Actor, act: () => Promise<unknown>) => toldAfter(t.workspace, person, act);
+const replyAfter = (person: Actor, act: () => Promise<unknown>) => actAndReadReply(t.workspace, person, act);
 
-function expectNothingSent(order: SeenOrder): void {
+function expectNothingSent(order: VisibleOrder): void {
   expect(requestsOf(t.service, order), `order ${order.id} was sent to the service`).toEqual([]);
 }
 
 describe('denying', () => {
   test('asks for a reason and shows it in the thread', async () => {
-    const order = await ask(t.workspace, t.alice, '/domain renew catering.rest');
+    const order = await requestByCommand(t.workspace, t.alice, '/domain renew catering.rest');
     expect(await replyAfter(t.alice, () => t.alice.click(order.card, 'order_deny'))).toMatch(
       /only approvers/i,
     );
     const form = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(order.card, 'order_deny'));
     expect(form.callback_id).toBe('deny');
     expect(await t.bob.submit(form, { reason: 'We let it <!channel> go' })).toEqual({ outcome: 'closed' });
-    const reply = await order.ends('DENIED');
+    const reply = await order.waitForResult('DENIED');
     expect(textOf(reply)).toMatch(/denied by <@U0BOB>.*We let it &lt;!channel&gt; go.*Nothing was sent/s);
     expect(reply.notifies, 'notified by the reply').not.toContain('channel');
     expect(reply.thread_ts).toBe(order.card.ts);
@@ -52,14 +52,14 @@ describe('denying', () => {
 describe('expiring', () => {
   test('an expired order is closed within 5 s', async () => {
     await saveSettings({ approval_ttl: '1s' });
-    const order = await ask(t.workspace, t.alice, '/domain renew cocktail.rest');
-    const expired = await order.ends('EXPIRED', 6_000);
+    const order = await requestByCommand(t.workspace, t.alice, '/domain renew cocktail.rest');
+    const expired = await order.waitForResult('EXPIRED', 6_000);
     expect(textOf(expired)).toMatch(/<@U0ALICE>.*wasn’t approved in time/is);
     expect(buttonsOf(order.card)).toEqual(['order_look', 'order_receipt']);
     expectNothingSent(order);
-    const next = await ask(t.workspace, t.alice, '/domain renew cocktail.rest');
+    const next = await requestByCommand(t.workspace, t.alice, '/domain renew cocktail.rest');
     expect(next.id, 'the name can be requested again').not.toBe(order.id);
     await t.alice.click(next.card, 'order_cancel');
-    await next.ends('CANCELLED');
+    await next.waitForResult('CANCELLED');
   });
 });

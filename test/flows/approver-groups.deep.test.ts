@@ -1,7 +1,7 @@
 import type { Actor } from '@domain-steward/slack-workspace';
 import { afterEach, describe, expect, test } from 'vitest';
-import { actUntilOpened, DOMAINS, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
-import { ask } from '../support/orders.ts';
+import { actAndReadReply, actUntilOpened, DOMAINS, textOf, until, useTestDemo } from '../support/demo.ts';
+import { requestByCommand } from '../support/orders.ts';
 
 /* User groups as approvers: how often Slack is called, and what happens when Slack doesn't return a group. */
 
@@ -14,7 +14,7 @@ afterEach(async () => {
 });
 
 const countCalls = () => t.workspace.calls.filter(({ method }) => method === METHOD).length;
-const replyAfter = (person: Actor, act: () => Promise<unknown>) => toldAfter(t.workspace, person, act);
+const replyAfter = (person: Actor, act: () => Promise<unknown>) => actAndReadReply(t.workspace, person, act);
 
 const NAMES =
   'catering chef cocktail curry diner dessert espresso fondue gelato grill harvest juice kitchen ladle lunch mezze noodle'
@@ -23,7 +23,7 @@ const NAMES =
 
 /** Renews a different name each time: a name can be renewed only for a few years. */
 function requestRenewal() {
-  return ask(t.workspace, t.alice, `/domain renew ${NAMES.next().value}.rest`);
+  return requestByCommand(t.workspace, t.alice, `/domain renew ${NAMES.next().value}.rest`);
 }
 
 /** Opens a Home tab and waits for its new version. */
@@ -43,7 +43,7 @@ describe('reading a group from Slack', () => {
     const order = await requestRenewal();
     await actUntilOpened(t.workspace, t.bob, () => t.bob.click(order.card, 'order_deny'));
     await t.bob.click(order.card, 'order_approve');
-    await order.ends('SUCCEEDED');
+    await order.waitForResult('SUCCEEDED');
     await openHome(t.bob);
     expect(countCalls() - before).toBe(0);
   });
@@ -56,7 +56,7 @@ describe('reading a group from Slack', () => {
       await Promise.all([openHome(t.carol), openHome(t.alice)]);
       const approver = n % 2 === 0 ? t.carol : t.bob;
       await approver.click(order.card, 'order_approve');
-      await order.ends('SUCCEEDED');
+      await order.waitForResult('SUCCEEDED');
     }
     const elapsedMs = performance.now() - startedAt;
     expect(countCalls() - before).toBeLessThanOrEqual(1 + Math.floor(elapsedMs / 10_000));
@@ -71,7 +71,7 @@ describe('reading a group from Slack', () => {
     );
     await t.workspace.setUsergroup('S0APPROVERS', ['U0ADA']);
     await t.ada.click(order.card, 'order_approve');
-    await order.ends('SUCCEEDED');
+    await order.waitForResult('SUCCEEDED');
   });
 });
 
@@ -91,7 +91,7 @@ describe('a group that Slack doesn’t return', () => {
     }
     expect(order.state).toBe('PENDING');
     await t.bob.click(order.card, 'order_approve');
-    await order.ends('SUCCEEDED');
+    await order.waitForResult('SUCCEEDED');
   });
 
   test('is named without markup in a form’s error', async () => {
@@ -105,7 +105,7 @@ describe('a group that Slack doesn’t return', () => {
       errors: { reason: expect.stringContaining('Slack didn’t return the members of S0APPROVERS') },
     });
     await t.alice.click(order.card, 'order_cancel');
-    await order.ends('CANCELLED');
+    await order.waitForResult('CANCELLED');
   });
 
   test('is named on the Home tab, which still works', async () => {
@@ -124,7 +124,7 @@ describe('a group that Slack doesn’t return', () => {
     expect(await openHome(t.bob), 'as an admin').toContain('I have the permission `usergroups:read`');
     await t.workspace.changePerson('U0BOB', { is_admin: false });
     await t.alice.click(order.card, 'order_cancel');
-    await order.ends('CANCELLED');
+    await order.waitForResult('CANCELLED');
   });
 
   test('is reported to admins once a day', async () => {

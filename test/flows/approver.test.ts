@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { answerTo, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
-import { approvedBy, ask, type SeenOrder } from '../support/orders.ts';
+import { actAndReadReply, readCommandReply, textOf, useTestDemo } from '../support/demo.ts';
+import { approveRequested, requestByCommand, type VisibleOrder } from '../support/orders.ts';
 import { giveReason } from '../support/people.ts';
 
 const t = useTestDemo({
   settings: { APPROVALS_REQUIRED: '2', APPROVAL_REMIND_AFTER: '1h', APPROVERS: 'U0BOB,U0ADA,S0APPROVERS' },
 });
 
-function waitForThread(order: SeenOrder, text: string): Promise<string> {
+function waitForThread(order: VisibleOrder, text: string): Promise<string> {
   return t.workspace.waitFor(
     () =>
       order
@@ -18,7 +18,7 @@ function waitForThread(order: SeenOrder, text: string): Promise<string> {
   );
 }
 
-function waitForCard(order: SeenOrder, text: string): Promise<string> {
+function waitForCard(order: VisibleOrder, text: string): Promise<string> {
   return t.workspace.waitFor(() => [textOf(order.card)].find((card) => card.includes(text)), {
     what: `the card of ${order.id} to show “${text}”`,
   });
@@ -26,7 +26,7 @@ function waitForCard(order: SeenOrder, text: string): Promise<string> {
 
 describe('the card', () => {
   it('shows everything an approver needs to know, in reading order', async () => {
-    const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest 2 -- client paid');
+    const order = await requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest 2 -- client paid');
     const card = textOf(order.card);
     const positions = [
       'Renew cafe.rest for 2 years',
@@ -42,36 +42,36 @@ describe('the card', () => {
     expect(positions.map(([at]) => at)).toEqual(positions.map(([at]) => at).sort((a, b) => a - b));
     expect(order.card.notifies.sort()).toEqual(['S0APPROVERS', 'U0ADA', 'U0ALICE', 'U0BOB']);
     await t.alice.click(order.card, 'order_cancel');
-    await order.ends('CANCELLED');
+    await order.waitForResult('CANCELLED');
   });
 
   it('shows the current and the new expiry of a renewal', async () => {
-    await answerTo(t.workspace, t.alice, '/domain watch deli.rest');
-    const order = await ask(t.workspace, t.alice, '/domain renew deli.rest 2');
+    await readCommandReply(t.workspace, t.alice, '/domain watch deli.rest');
+    const order = await requestByCommand(t.workspace, t.alice, '/domain renew deli.rest 2');
     const [expiry = '', day, year] = /Expires (\d+ \w+) (\d{4}) → .*/.exec(textOf(order.card)) ?? [];
     expect(expiry).toContain(`→ ${day} ${Number(year) + 2}`);
-    expect(await answerTo(t.workspace, t.alice, `/domain order ${order.id}`)).toContain(expiry);
+    expect(await readCommandReply(t.workspace, t.alice, `/domain order ${order.id}`)).toContain(expiry);
     await t.alice.click(order.card, 'order_cancel');
-    await order.ends('CANCELLED');
+    await order.waitForResult('CANCELLED');
     expect(textOf(order.card)).not.toContain('Expires');
   });
 
   it('warns about a restore of a name with no known deletion', async () => {
-    await answerTo(t.workspace, t.alice, '/domain watch deli.rest');
-    const order = await ask(t.workspace, t.alice, '/domain restore deli.rest');
+    await readCommandReply(t.workspace, t.alice, '/domain watch deli.rest');
+    const order = await requestByCommand(t.workspace, t.alice, '/domain restore deli.rest');
     expect(textOf(order.card)).toContain(':warning: No known deletion');
     await t.alice.click(order.card, 'order_cancel');
-    await order.ends('CANCELLED');
+    await order.waitForResult('CANCELLED');
   });
 
   it('escapes mentions in people’s texts', async () => {
-    const order = await ask(
+    const order = await requestByCommand(
       t.workspace,
       t.alice,
       '/domain renew cafe.rest -- <!channel> <!here> <@U0DAVE> @everyone <!subteam^S0ELSE|x>',
     );
     await giveReason(t.workspace, t.bob, order.card, 'order_deny', '<!channel> no <@U0DAVE>');
-    await order.ends('DENIED');
+    await order.waitForResult('DENIED');
     const expected = ['U0ALICE', 'U0BOB', 'U0ADA', 'S0APPROVERS'];
     const pinged = order.messages().flatMap(({ notifies }) => notifies);
     expect(pinged.filter((id) => !expected.includes(id))).toEqual([]);
@@ -81,10 +81,15 @@ describe('the card', () => {
 
 describe('an order that needs two approvals', () => {
   it('drops the approval of a person who is no longer an approver', async () => {
-    const order = await approvedBy(t.carol, ask(t.workspace, t.alice, '/domain renew cafe.rest'));
+    const order = await approveRequested(
+      t.carol,
+      requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest'),
+    );
     expect(await waitForThread(order, 'approved')).toContain('1 more approval is needed');
     await waitForCard(order, '1 of 2 approvals (<@U0CAROL>)');
-    const twice = await toldAfter(t.workspace, t.carol, () => t.carol.click(order.card, 'order_approve'));
+    const twice = await actAndReadReply(t.workspace, t.carol, () =>
+      t.carol.click(order.card, 'order_approve'),
+    );
     expect(twice).toContain('It needs another approver');
 
     await t.workspace.setUsergroup('S0APPROVERS', []);
@@ -93,22 +98,24 @@ describe('an order that needs two approvals', () => {
     await waitForCard(order, '1 of 2 approvals (<@U0BOB>) · <@U0CAROL>’s approval no longer counts');
     expect(order.state).toBe('PENDING');
     expect(t.service.requests.filter(({ ctid }) => ctid === order.id)).toEqual([]);
-    const refused = await toldAfter(t.workspace, t.carol, () => t.carol.click(order.card, 'order_approve'));
+    const refused = await actAndReadReply(t.workspace, t.carol, () =>
+      t.carol.click(order.card, 'order_approve'),
+    );
     expect(refused).toContain('Only approvers can approve orders. The card lists them.');
 
     await t.ada.click(order.card, 'order_approve');
-    await order.ends('SUCCEEDED');
+    await order.waitForResult('SUCCEEDED');
     await t.workspace.setUsergroup('S0APPROVERS', ['U0CAROL']);
   });
 
   it('is reminded of once, to all its approvers', async () => {
-    const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
+    const order = await requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest');
     await t.demo.moveTime(61 * 60_000);
     await waitForThread(order, 'still waiting for approval');
     await t.demo.moveTime(61 * 60_000);
     const nudges = order.replies().filter((reply) => textOf(reply).includes('still waiting'));
     expect(nudges.map(({ notifies }) => notifies)).toEqual([['U0BOB', 'U0ADA', 'S0APPROVERS']]);
     await t.alice.click(order.card, 'order_cancel');
-    await order.ends('CANCELLED');
+    await order.waitForResult('CANCELLED');
   });
 });

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { useTestDemo } from '../support/demo.ts';
-import { auditLog } from '../support/people.ts';
+import { downloadAuditLog } from '../support/people.ts';
 import { type Generated, recordDay } from '../support/recorded-day.ts';
 
 /*
@@ -20,7 +20,7 @@ const t = useTestDemo({
 });
 
 test('the audit file of a recorded day is unchanged', async () => {
-  const { csv } = await auditLog(t.workspace, '/domain audit 2026-03-01 2026-03-31');
+  const { csv } = await downloadAuditLog(t.workspace, '/domain audit 2026-03-01 2026-03-31');
   const named = [...generated].reduce((text, [value, name]) => text.replaceAll(value, name), csv);
   const [head, ...lines] = named.replace('\ufeff', '').trimEnd().split('\r\n');
   const actual = [head, ...lines.sort()].join('\n');

@@ -1,9 +1,9 @@
 import { readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { beforeAll, expect, it } from 'vitest';
-import { answerTo, DOMAINS, openForm, textOf, useTestDemo } from '../support/demo.ts';
-import { ask, orderAfter } from '../support/orders.ts';
-import { auditLog, giveReason } from '../support/people.ts';
+import { DOMAINS, openForm, readCommandReply, textOf, useTestDemo } from '../support/demo.ts';
+import { requestByCommand, waitForOrder } from '../support/orders.ts';
+import { downloadAuditLog, giveReason } from '../support/people.ts';
 
 const PASSWORD = 'never-shown-9431';
 const AUTH = 'Auth-Code-77aa';
@@ -13,20 +13,20 @@ let csv: string;
 let rows: Record<string, string>[];
 
 beforeAll(async () => {
-  const renewed = await ask(
+  const renewed = await requestByCommand(
     t.workspace,
     t.alice,
     '/domain renew cafe.rest 2 -- =HYPERLINK("http://evil","x"), "quoted"',
   );
   await t.bob.click(renewed.card, 'order_approve');
-  await renewed.ends('SUCCEEDED');
+  await renewed.waitForResult('SUCCEEDED');
 
-  const denied = await ask(t.workspace, t.alice, '/domain renew cafe.rest -- twice');
+  const denied = await requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest -- twice');
   await giveReason(t.workspace, t.bob, denied.card, 'order_deny', '@too expensive\nthis year');
-  await denied.ends('DENIED');
+  await denied.waitForResult('DENIED');
 
   const transfer = await openForm(t.workspace, t.alice, '/domain transfer bistro.rest');
-  const transferred = await orderAfter(t.workspace, () =>
+  const transferred = await waitForOrder(t.workspace, () =>
     t.alice.submit(transfer, {
       auth: AUTH,
       ownerc: '11',
@@ -41,7 +41,7 @@ beforeAll(async () => {
   });
 
   const user = await openForm(t.workspace, t.alice, '/domain user');
-  const created = await orderAfter(t.workspace, () =>
+  const created = await waitForOrder(t.workspace, () =>
     t.alice.submit(user, {
       user: 'carl',
       context: '4',
@@ -49,15 +49,15 @@ beforeAll(async () => {
       password: PASSWORD,
     }),
   );
-  await created.ends('SUCCEEDED');
-  await answerTo(t.workspace, t.alice, '/domain watch tea.example 2030-03-01');
-  await answerTo(t.workspace, t.bob, '/domain unwatch tea.example');
+  await created.waitForResult('SUCCEEDED');
+  await readCommandReply(t.workspace, t.alice, '/domain watch tea.example 2030-03-01');
+  await readCommandReply(t.workspace, t.bob, '/domain unwatch tea.example');
   csv = await download('/domain audit');
   rows = parseCsv(csv);
 });
 
 async function download(text: string): Promise<string> {
-  const { name, csv } = await auditLog(t.workspace, text);
+  const { name, csv } = await downloadAuditLog(t.workspace, text);
   expect(name).toMatch(/^domain-steward-audit-\d{4}-\d\d-\d\d-to-\d{4}-\d\d-\d\d\.csv$/);
   return csv;
 }
@@ -137,7 +137,7 @@ it('accepts a range of days, including the last one', async () => {
   expect(parseCsv(await download(`/domain audit ${today} ${today}`)).length).toBeGreaterThanOrEqual(
     rows.length,
   );
-  const none = await answerTo(t.workspace, t.ada, '/domain audit 2020-01-01 2020-01-31');
+  const none = await readCommandReply(t.workspace, t.ada, '/domain audit 2020-01-01 2020-01-31');
   expect(none).toContain('The audit log has no events from 2020-01-01 to 2020-01-31');
 });
 
@@ -148,13 +148,13 @@ it.each([
   ['2026-03-01 2026-02-01', 'Enter the earlier day first'],
   ['2026-01-01 2026-02-01 2026-03-01', 'more than two dates'],
 ])('rejects the range “%s” with a reason', async (words, why) => {
-  const reply = await answerTo(t.workspace, t.ada, `/domain audit ${words}`);
+  const reply = await readCommandReply(t.workspace, t.ada, `/domain audit ${words}`);
   expect(reply).toContain(why);
 });
 
 it('leaves no file on disk when Slack refuses the upload', async () => {
   t.workspace.faults.set({ method: 'files.completeUploadExternal', kind: 'error', code: 'internal_error' });
-  const reply = await answerTo(t.workspace, t.ada, '/domain audit');
+  const reply = await readCommandReply(t.workspace, t.ada, '/domain audit');
   expect(reply).toContain('I can’t send you the file. Slack refused this (internal_error).');
   expect(readdirSync(tmpdir()).filter((name) => name.startsWith('domain-steward-audit-'))).toEqual([]);
 });
@@ -181,7 +181,7 @@ it('shows progress when it takes longer, and reports when the file is sent', asy
 it('names the missing scope, but no order details, if the app can’t upload', async () => {
   t.workspace.faults.clear();
   t.workspace.faults.set({ method: 'files.getUploadURLExternal', kind: 'error', code: 'missing_scope' });
-  const reply = await answerTo(t.workspace, t.ada, '/domain audit');
+  const reply = await readCommandReply(t.workspace, t.ada, '/domain audit');
   t.workspace.faults.clear();
   expect(reply).toMatch(/^I can’t send you the file\. My app lacks a required permission/);
   expect(reply).toContain('reinstall the app with its manifest');

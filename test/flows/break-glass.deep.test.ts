@@ -2,16 +2,16 @@ import type { Actor } from '@domain-steward/slack-workspace';
 import { beforeEach, expect, test } from 'vitest';
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
 import {
+  actAndReadReply,
   actUntilOpened,
-  answerTo,
   buttonsOf,
+  readCommandReply,
   textOf,
-  toldAfter,
   until,
   useTestDemo,
 } from '../support/demo.ts';
-import { ask, chargesFor, type SeenOrder } from '../support/orders.ts';
-import { auditLog, clickAs, giveReason } from '../support/people.ts';
+import { chargesFor, requestByCommand, type VisibleOrder } from '../support/orders.ts';
+import { clickAs, downloadAuditLog, giveReason } from '../support/people.ts';
 
 /* An admin approves alone with break glass, and another admin signs it off. */
 
@@ -43,13 +43,13 @@ beforeEach(async () => {
   await t.workspace.setUsergroup('S0APPROVERS', ['U0CAROL', 'U0ADA']);
 });
 
-const replyAfter = (person: Actor, act: () => Promise<unknown>) => toldAfter(t.workspace, person, act);
+const replyAfter = (person: Actor, act: () => Promise<unknown>) => actAndReadReply(t.workspace, person, act);
 /** Direct messages to a person about an emergency approval of an order. */
-const noticesTo = (channel: string, order: SeenOrder) =>
+const noticesTo = (channel: string, order: VisibleOrder) =>
   t.workspace
     .messages(channel)
     .filter((message) => /alone \(break glass\)/.test(textOf(message)) && textOf(message).includes(order.id));
-const waitForCard = (order: SeenOrder, text: string) =>
+const waitForCard = (order: VisibleOrder, text: string) =>
   until(`the card of ${order.id} shows “${text}”`, () => textOf(order.card).includes(text));
 
 async function homeOf(person: Actor): Promise<string> {
@@ -60,7 +60,7 @@ async function homeOf(person: Actor): Promise<string> {
 }
 
 test('an admin approves alone, everyone is notified, and another admin signs it off', async () => {
-  const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
+  const order = await requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest');
   expect(buttonsOf(order.card)).toContain('order_break_glass');
   expect(await replyAfter(t.carol, () => t.carol.click(order.card, 'order_break_glass'))).toContain(
     'Only admins can use break glass.',
@@ -73,7 +73,7 @@ test('an admin approves alone, everyone is notified, and another admin signs it 
   expect(await t.ada.submit(form, { reason: '  ' })).toMatchObject({ outcome: 'errors' });
   expect(order.state).toBe('PENDING');
   expect(await t.ada.submit(form, { reason: 'The <shop> is down' })).toEqual({ outcome: 'closed' });
-  await order.ends('SUCCEEDED');
+  await order.waitForResult('SUCCEEDED');
   expect(chargesFor(t.service, 'cafe.rest')).toBe(1);
 
   await waitForCard(order, '<@U0ADA> used break glass (not reviewed yet): “The &lt;shop&gt; is down”');
@@ -92,7 +92,7 @@ test('an admin approves alone, everyone is notified, and another admin signs it 
     1, 1, 0, 0,
   ]);
 
-  expect(await answerTo(t.workspace, t.carol, '/domain orders review')).toContain(order.id);
+  expect(await readCommandReply(t.workspace, t.carol, '/domain orders review')).toContain(order.id);
   expect(await homeOf(t.bob)).toMatch(
     /Emergency approvals to sign off[\s\S]*Renew cafe\.rest.*approved alone by <@U0ADA> \(break glass\)/,
   );
@@ -112,7 +112,7 @@ test('an admin approves alone, everyone is notified, and another admin signs it 
   await t.bob.click(home, 'order_sign_off', { value: order.id });
   await waitForCard(order, '<@U0ADA> used break glass (signed off by <@U0BOB>): “The &lt;shop&gt; is down”');
   expect(buttonsOf(order.card)).toEqual(['order_look', 'order_receipt']);
-  expect(await answerTo(t.workspace, t.carol, '/domain orders review')).toContain(
+  expect(await readCommandReply(t.workspace, t.carol, '/domain orders review')).toContain(
     'Nothing is waiting for sign-off',
   );
   expect(await homeOf(t.bob)).not.toContain('to sign off');
@@ -128,10 +128,10 @@ test('an admin approves alone, everyone is notified, and another admin signs it 
   await t.demo.bot.catchUp();
   expect(noticesTo('D0CAROL', order), 'notified once').toHaveLength(1);
 
-  expect(await answerTo(t.workspace, t.alice, `/domain order ${order.id}`)).toMatch(
+  expect(await readCommandReply(t.workspace, t.alice, `/domain order ${order.id}`)).toMatch(
     /approved by one admin \(break glass\) by <@U0ADA> “The &lt;shop&gt; is down”[\s\S]*emergency approval signed off by <@U0BOB>/,
   );
-  const { csv } = await auditLog(t.workspace);
+  const { csv } = await downloadAuditLog(t.workspace);
   expect(csv).toMatch(
     new RegExp(
       `,emergency_approved,Ada \\(U0ADA\\),${order.id},APPROVED,.*Ada \\(U0ADA\\),The <shop> is down,`,
@@ -141,9 +141,9 @@ test('an admin approves alone, everyone is notified, and another admin signs it 
 });
 
 test('an admin who can’t see the card gets the buttons with /domain order', async () => {
-  const order = await ask(t.workspace, t.alice, '/domain renew grill.rest', 'D0ALICE');
+  const order = await requestByCommand(t.workspace, t.alice, '/domain renew grill.rest', 'D0ALICE');
   const showOrder = async (person: Actor) => {
-    await answerTo(t.workspace, person, `/domain order ${order.id}`);
+    await readCommandReply(t.workspace, person, `/domain order ${order.id}`);
     const shown = person.ephemerals().at(-1);
     if (shown === undefined) throw new Error('the order was not shown');
     return shown;
@@ -151,7 +151,7 @@ test('an admin who can’t see the card gets the buttons with /domain order', as
   const waiting = await showOrder(t.bob);
   expect(buttonsOf(waiting)).toContain('order_break_glass');
   await giveReason(t.workspace, t.bob, waiting, 'order_break_glass', 'The shop is down');
-  await order.ends('SUCCEEDED');
+  await order.waitForResult('SUCCEEDED');
   expect(buttonsOf(await showOrder(t.ada))).toContain('order_sign_off');
   await t.ada.click(await showOrder(t.ada), 'order_sign_off');
   await waitForCard(order, 'signed off by <@U0ADA>');
@@ -164,9 +164,9 @@ test('a notice to an unreachable person is retried without delaying other notice
     code: 'internal_error',
     channel: 'D0CAROL',
   });
-  const order = await ask(t.workspace, t.alice, '/domain renew chef.rest');
+  const order = await requestByCommand(t.workspace, t.alice, '/domain renew chef.rest');
   await giveReason(t.workspace, t.ada, order.card, 'order_break_glass', 'The shop is down');
-  await order.ends('SUCCEEDED');
+  await order.waitForResult('SUCCEEDED');
   await until('a notice to Bob', () => noticesTo('D0BOB', order).length > 0);
   expect(noticesTo('D0CAROL', order)).toEqual([]);
   t.workspace.faults.clear();

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { CrashSite } from '../support/crash.ts';
 import { buttonsOf, DOMAINS, openForm, textOf, until } from '../support/demo.ts';
-import { approveWhereItStands } from '../support/looking.ts';
-import { orderAfter, type SeenOrder } from '../support/orders.ts';
+import { approveInDetails } from '../support/looking.ts';
+import { type VisibleOrder, waitForOrder } from '../support/orders.ts';
 import { seeded } from '../support/seeded.ts';
 
 /*
@@ -65,7 +65,7 @@ function buildFile(good: readonly string[]): string {
   return `name,period\n${[...rows, ...bad.slice(good.length), `${good[0]},1`].join('\n')}\n`;
 }
 
-async function requestBulkRenewal(file: string, rows: number): Promise<SeenOrder> {
+async function requestBulkRenewal(file: string, rows: number): Promise<VisibleOrder> {
   const { workspace } = site.s;
   const form = await openForm(workspace, site.alice, '/domain bulk renew');
   const before = site.alice.ephemerals().length;
@@ -79,7 +79,7 @@ async function requestBulkRenewal(file: string, rows: number): Promise<SeenOrder
     { what: 'the plan', timeoutMs: 60_000 },
   );
   expect(textOf(plan)).toContain(`${rows} of `);
-  return orderAfter(workspace, () => site.alice.click(plan, 'order_confirm'));
+  return waitForOrder(workspace, () => site.alice.click(plan, 'order_confirm'));
 }
 
 test('a bot killed in every wave sends no row twice, loses none and writes a correct file', {
@@ -103,8 +103,8 @@ test('a bot killed in every wave sends no row twice, loses none and writes a cor
     else service.faults.set({ kind: 'slow', delayMs: Math.floor(random() * 40), times: 1, match });
   }
   const order = await requestBulkRenewal(buildFile(names), ROWS);
-  await order.becomes('PENDING', 60_000);
-  await approveWhereItStands(workspace, site.bob, order.card);
+  await order.waitForState('PENDING', 60_000);
+  await approveInDetails(workspace, site.bob, order.card);
 
   const sent = () => service.requests.filter(({ ctid }) => ctid?.startsWith(`${order.id}.`));
   const resumable = (): Message | undefined =>

@@ -1,6 +1,13 @@
 import { expect, test } from 'vitest';
-import { answerTo, DOMAINS, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
-import { ask, chargesFor, orderAfter, orderOf } from '../support/orders.ts';
+import {
+  actAndReadReply,
+  DOMAINS,
+  openForm,
+  readCommandReply,
+  textOf,
+  useTestDemo,
+} from '../support/demo.ts';
+import { chargesFor, orderOf, requestByCommand, waitForOrder } from '../support/orders.ts';
 import { clickAs } from '../support/people.ts';
 
 /* An order for several names has one card and one approval, and a request and a result per name. */
@@ -15,17 +22,21 @@ test('a failed name doesn’t block the others, and Retry requests only the fail
     times: 1,
     match: { task: 'domain.renew', name: 'soup.rest' },
   });
-  const order = await ask(t.workspace, t.alice, '/domain renew ramen.rest soup.rest spoon.rest unheld.rest');
+  const order = await requestByCommand(
+    t.workspace,
+    t.alice,
+    '/domain renew ramen.rest soup.rest spoon.rest unheld.rest',
+  );
   await t.bob.click(order.card, 'order_approve');
-  const reply = await order.ends('FAILED');
+  const reply = await order.waitForResult('FAILED');
   const result = textOf(reply);
   expect(result).toMatch(/ramen\.rest.*done/);
   expect(result).toMatch(/spoon\.rest.*done/);
   expect(result).toMatch(/soup\.rest.*failed.*EF01055.*not now/s);
   expect(result).toMatch(/unheld\.rest.*failed.*EF01015/s);
 
-  const retried = await orderAfter(t.workspace, () => t.bob.click(reply, 'order_retry'));
-  await retried.becomes('PENDING');
+  const retried = await waitForOrder(t.workspace, () => t.bob.click(reply, 'order_retry'));
+  await retried.waitForState('PENDING');
   expect(orderOf(retried.card)).toMatchObject({ names: 'soup.rest,unheld.rest' });
   expect(textOf(retried.card), 'the new requester').toMatch(/<@U0BOB>/);
   expect(textOf(retried.card), 'the owner of the account').toMatch(/Uses <@U0ALICE>’s account.*alice\/4/s);
@@ -33,32 +44,34 @@ test('a failed name doesn’t block the others, and Retry requests only the fail
   expect(textOf(notice)).toMatch(/<@U0ALICE>: .*<@U0BOB> retried the failed order .* with your account/);
   expect(notice.notifies).toEqual(expect.arrayContaining(['U0ALICE']));
   for (const person of [t.bob, t.alice]) {
-    const answer = await toldAfter(t.workspace, person, () => person.click(retried.card, 'order_approve'));
+    const answer = await actAndReadReply(t.workspace, person, () =>
+      person.click(retried.card, 'order_approve'),
+    );
     expect(answer).toMatch(/You requested this, so/);
   }
-  const history = await answerTo(t.workspace, t.alice, `/domain order ${retried.id}`);
+  const history = await readCommandReply(t.workspace, t.alice, `/domain order ${retried.id}`);
   expect(history, 'the history names the person').toMatch(/History.*requested by <@U0BOB>/s);
   await t.carol.click(retried.card, 'order_approve');
-  await retried.ends('FAILED');
+  await retried.waitForResult('FAILED');
   expect(t.service.requestsFor({ task: 'domain.renew', name: 'ramen.rest' })).toHaveLength(1);
   expect(t.service.requestsFor({ task: 'domain.renew', name: 'soup.rest' })).toHaveLength(2);
   expect(chargesFor(t.service, 'soup.rest')).toBe(1);
 
-  const answer = await toldAfter(t.workspace, t.alice, () => t.alice.click(order.card, 'order_retry'));
+  const answer = await actAndReadReply(t.workspace, t.alice, () => t.alice.click(order.card, 'order_retry'));
   expect(answer, 'an order is retried only once').toMatch(
     new RegExp(`already retried.*${retried.id}.*failed`, 's'),
   );
 });
 
 test('the account’s owner is notified of a retry whose card is in another direct message', async () => {
-  const failed = await orderAfter(
+  const failed = await waitForOrder(
     t.workspace,
     () => t.alice.command('C0NOBOT', '/domain renew nowhere.rest'),
     'D0ALICE',
   );
   await clickAs(t.workspace, 'U0BOB', 'order_approve', failed.id);
-  await failed.ends('FAILED');
-  const again = await orderAfter(
+  await failed.waitForResult('FAILED');
+  const again = await waitForOrder(
     t.workspace,
     () => clickAs(t.workspace, 'U0BOB', 'order_retry', failed.id),
     'D0BOB',
@@ -71,8 +84,8 @@ test('the account’s owner is notified of a retry whose card is in another dire
 });
 
 test('a command with a name that has an open order is refused and names that order', async () => {
-  const open = await ask(t.workspace, t.alice, '/domain renew plate.rest');
-  const answer = await answerTo(t.workspace, t.alice, '/domain renew pasta.rest plate.rest');
+  const open = await requestByCommand(t.workspace, t.alice, '/domain renew plate.rest');
+  const answer = await readCommandReply(t.workspace, t.alice, '/domain renew pasta.rest plate.rest');
   expect(answer).toContain(`/domain order ${open.id}`);
   expect(
     t.workspace.messages(DOMAINS).filter((message) => orderOf(message)?.names.includes('pasta')),
@@ -80,7 +93,7 @@ test('a command with a name that has an open order is refused and names that ord
 });
 
 test('all invalid names in a command are listed', async () => {
-  const answer = await answerTo(
+  const answer = await readCommandReply(
     t.workspace,
     t.alice,
     '/domain renew cafe.rest café_bar.rest 10.0.0.1 -bad.rest 11',
@@ -91,18 +104,18 @@ test('all invalid names in a command are listed', async () => {
 
 test('more than 50 names are refused with a reason, in the command and in the form', async () => {
   const many = Array.from({ length: 51 }, (_, index) => `bulk-${index}.rest`);
-  const answer = await answerTo(t.workspace, t.alice, `/domain renew ${many.join(' ')} 1`);
+  const answer = await readCommandReply(t.workspace, t.alice, `/domain renew ${many.join(' ')} 1`);
   expect(answer).toContain('at most 50 names');
   const view = await openForm(t.workspace, t.alice, '/domain renew');
   expect(await t.alice.submit(view, { names: many.join('\n') })).toMatchObject({
     outcome: 'errors',
     errors: { names: expect.stringContaining('at most 50 names') },
   });
-  const order = await orderAfter(t.workspace, () =>
+  const order = await waitForOrder(t.workspace, () =>
     t.alice.submit(view, { names: [...many.slice(1), 'bulk-50.rest'].join('\n'), period: '1' }),
   );
-  await order.becomes('PENDING');
+  await order.waitForState('PENDING');
   expect(orderOf(order.card)?.names.split(',')).toHaveLength(50);
   await t.alice.click(order.card, 'order_cancel');
-  await order.ends('CANCELLED');
+  await order.waitForResult('CANCELLED');
 });

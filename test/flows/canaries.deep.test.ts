@@ -5,16 +5,23 @@ import { SANDBOX_ACCOUNTS, SANDBOX_TRANSFER, type SandboxTask } from '@domain-st
 import type { Actor } from '@domain-steward/slack-workspace';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { answerTo, type Credentials, link, openForm, toldAfter, useTestDemo } from '../support/demo.ts';
-import { approvedBy, ask, orderAfter, type SeenOrder } from '../support/orders.ts';
 import {
-  auditLog,
+  actAndReadReply,
+  type Credentials,
+  link,
+  openForm,
+  readCommandReply,
+  useTestDemo,
+} from '../support/demo.ts';
+import { approveRequested, requestByCommand, type VisibleOrder, waitForOrder } from '../support/orders.ts';
+import {
   DELEGATION,
+  downloadAuditLog,
   giveReason,
   linkApplication,
   linkTwoFactor,
   openLink,
-  reveal,
+  revealOrderSecret,
 } from '../support/people.ts';
 
 /*
@@ -84,24 +91,24 @@ afterAll(async () => {
   await client.end();
 });
 
-const send = (person: Actor, text: string) => answerTo(t.workspace, person, text);
+const send = (person: Actor, text: string) => readCommandReply(t.workspace, person, text);
 
-async function transfer(auth: string): Promise<SeenOrder> {
+async function transfer(auth: string): Promise<VisibleOrder> {
   const form = await openForm(t.workspace, t.alice, `/domain transfer ${SANDBOX_TRANSFER.name}`);
   const submit = () => t.alice.submit(form, { ...DELEGATION, auth });
-  return approvedBy(t.bob, orderAfter(t.workspace, submit));
+  return approveRequested(t.bob, waitForOrder(t.workspace, submit));
 }
 
-async function requestUser(name: string, password?: string): Promise<SeenOrder> {
+async function requestUser(name: string, password?: string): Promise<VisibleOrder> {
   const form = await openForm(t.workspace, t.alice, '/domain user');
   const values = { user: name, defaultEmail: `${name}@team.example` };
-  return orderAfter(t.workspace, () =>
+  return waitForOrder(t.workspace, () =>
     t.alice.submit(form, password === undefined ? values : { ...values, password }),
   );
 }
 
-async function revealResult(order: SeenOrder): Promise<void> {
-  await watchReveal(async () => t.alice.close(await reveal(t.workspace, t.alice, order)));
+async function revealResult(order: VisibleOrder): Promise<void> {
+  await watchReveal(async () => t.alice.close(await revealOrderSecret(t.workspace, t.alice, order)));
 }
 
 async function watchReveal(act: () => Promise<unknown>): Promise<void> {
@@ -138,34 +145,34 @@ async function runAllFlows(): Promise<void> {
 
   // Transfers: refused with an echo of the code, unanswered, and accepted.
   echo('domain.transfer', `auth code ${WRONG_AUTH} is wrong: ${WRONG_AUTH}`);
-  await (await transfer(WRONG_AUTH)).ends('FAILED');
+  await (await transfer(WRONG_AUTH)).waitForResult('FAILED');
   service.faults.set({ kind: 'status_500', times: 1, match: { task: 'domain.transfer' } });
   const lost = await transfer(WRONG_AUTH);
-  const unknown = await lost.ends('UNKNOWN');
+  const unknown = await lost.waitForResult('UNKNOWN');
   await giveReason(workspace, t.bob, unknown, 'order_resolve_failed', 'not done');
-  await lost.becomes('FAILED');
+  await lost.waitForState('FAILED');
   // Slack limits and fails during the message about the accepted one.
   workspace.faults.set({ kind: 'error', code: 'internal_error', method: 'chat.update', times: 1 });
   workspace.faults.set({ kind: 'ratelimited', retryAfter: 1, method: 'chat.postMessage', times: 1 });
-  await (await transfer(AUTH_CODE)).ends('SUCCEEDED', 15_000);
+  await (await transfer(AUTH_CODE)).waitForResult('SUCCEEDED', 15_000);
 
   // Secret results: an auth code, a generated password, and a view that Slack doesn't open.
-  const fetched = await ask(workspace, t.alice, '/domain authcode tavern.rest');
-  await fetched.ends('SUCCEEDED');
+  const fetched = await requestByCommand(workspace, t.alice, '/domain authcode tavern.rest');
+  await fetched.waitForResult('SUCCEEDED');
   secrets.set('fetched auth code', service.state.domain('tavern.rest', 4)?.authCode ?? '');
-  const unopened = await ask(workspace, t.alice, '/domain authcode olive.rest');
-  const reply = await unopened.ends('SUCCEEDED');
+  const unopened = await requestByCommand(workspace, t.alice, '/domain authcode olive.rest');
+  const reply = await unopened.waitForResult('SUCCEEDED');
   secrets.set('auth code that was not looked at', service.state.domain('olive.rest', 4)?.authCode ?? '');
   workspace.faults.set({ kind: 'error', code: 'expired_trigger_id', method: 'views.open', times: 1 });
-  await watchReveal(() => toldAfter(workspace, t.alice, () => t.alice.click(reply, 'order_reveal')));
+  await watchReveal(() => actAndReadReply(workspace, t.alice, () => t.alice.click(reply, 'order_reveal')));
   await revealResult(fetched);
   const created = await requestUser('waiter-1');
-  await created.ends('SUCCEEDED');
+  await created.waitForResult('SUCCEEDED');
   secrets.set('generated password', service.state.user('waiter-1', 4)?.password ?? '');
   await revealResult(created);
-  await (await requestUser('waiter-2', GIVEN_PASSWORD)).ends('SUCCEEDED');
+  await (await requestUser('waiter-2', GIVEN_PASSWORD)).waitForResult('SUCCEEDED');
   echo('user.create', `password ${GIVEN_PASSWORD} is too weak`);
-  await (await requestUser('waiter-3', GIVEN_PASSWORD)).ends('FAILED');
+  await (await requestUser('waiter-3', GIVEN_PASSWORD)).waitForResult('FAILED');
 
   // Only Slack, in its reply to the person, shows the calendar's address.
   const address = await send(t.alice, '/domain calendar');
@@ -190,7 +197,7 @@ async function runAllFlows(): Promise<void> {
 
 async function collect(): Promise<void> {
   const { workspace } = t;
-  places.set('audit log', (await auditLog(workspace)).csv);
+  places.set('audit log', (await downloadAuditLog(workspace)).csv);
   places.set('metrics', await (await fetch(`${t.botUrl}/metrics`)).text());
   places.set('readiness', await (await fetch(`${t.botUrl}/readyz`)).text());
   places.set('calls of Slack', JSON.stringify(workspace.calls.filter((call) => !reveals.has(call))));

@@ -2,19 +2,19 @@ import type { Actor, Message } from '@domain-steward/slack-workspace';
 import { beforeAll, expect, test } from 'vitest';
 import { Authenticator } from '../support/authenticator.ts';
 import {
+  actAndReadReply,
   actUntilOpened,
-  answerTo,
   buttonsOf,
   DOMAINS,
   openForm,
+  readCommandReply,
   textOf,
-  toldAfter,
   until,
   useTestDemo,
 } from '../support/demo.ts';
-import { ask } from '../support/orders.ts';
-import { closed } from '../support/people.ts';
-import { addressIn, PUBLIC, signingPeople } from './signing-rig.ts';
+import { requestByCommand } from '../support/orders.ts';
+import { expectFormClosed } from '../support/people.ts';
+import { extractAddress, PUBLIC, signingPeople } from './signing-rig.ts';
 
 /* A signed policy in Slack: when it becomes invalid, who is notified, and what orders then need. */
 
@@ -47,15 +47,17 @@ const waitForRequest = (channel: string, button: string): Promise<Message> =>
 /** Ada changes the number of approvals in the settings, and another admin signs. */
 async function changeApprovalsRequired(needed: string, signer: Actor, key: Authenticator): Promise<void> {
   const view = await openForm(t.workspace, t.ada, '/domain settings');
-  await toldAfter(t.workspace, t.ada, async () =>
-    closed(await t.ada.submit(view, { approvals_required: needed })),
+  await actAndReadReply(t.workspace, t.ada, async () =>
+    expectFormClosed(await t.ada.submit(view, { approvals_required: needed })),
   );
   const request = await waitForRequest(`D${signer.user.id.slice(1)}`, 'settings_confirm');
-  const address = addressIn(await people.told(signer, () => signer.click(request, 'settings_confirm')));
+  const address = extractAddress(
+    await people.replyAfter(signer, () => signer.click(request, 'settings_confirm')),
+  );
   expect(await people.press(address, key)).toMatchObject({ done: true, title: 'Signed' });
 }
 
-const showPolicy = () => answerTo(t.workspace, t.ada, '/domain policy');
+const showPolicy = () => readCommandReply(t.workspace, t.ada, '/domain policy');
 const NOTICE = 'There’s no valid signed policy';
 const PLACES = ['D0ADA', 'D0BOB', 'D0CAROL', DOMAINS];
 /** The number of alerts in each place that no signed policy is valid. */
@@ -63,7 +65,7 @@ const alerts = () =>
   PLACES.map(
     (channel) => t.workspace.messages(channel).filter((m) => textOf(m).includes(`🚨 ${NOTICE}`)).length,
   );
-const requestAuthCode = (name: string) => ask(t.workspace, t.alice, `/domain authcode ${name}`);
+const requestAuthCode = (name: string) => requestByCommand(t.workspace, t.alice, `/domain authcode ${name}`);
 
 /** Each place gets one alert, Slack shows the reason, and a free order needs a signature. */
 async function expectInvalidPolicy(why: string, name: string, times: number): Promise<void> {
@@ -77,7 +79,7 @@ async function expectInvalidPolicy(why: string, name: string, times: number): Pr
   ).toContain(why);
   expect(await showPolicy()).toContain(NOTICE);
   expect(JSON.stringify(await openForm(t.workspace, t.ada, '/domain settings'))).toContain(NOTICE);
-  const trial = await answerTo(t.workspace, t.ada, `/domain policy test authcode ${name}`);
+  const trial = await readCommandReply(t.workspace, t.ada, `/domain policy test authcode ${name}`);
   expect(trial).toContain(NOTICE);
   expect(trial).not.toContain('*no approval*');
   expect(trial).toContain('Decided by the environment variables');
@@ -85,7 +87,7 @@ async function expectInvalidPolicy(why: string, name: string, times: number): Pr
   expect(buttonsOf(order.card)).toContain('order_sign');
   await t.alice.click(order.card, 'order_cancel');
   await t.demo.bot.catchUp();
-  await t.allShown();
+  await t.waitUntilSlackIsCurrent();
   expect(alerts(), 'one alert in each place').toEqual(PLACES.map(() => times));
 }
 
@@ -97,7 +99,7 @@ test('revoking a passkey offers to retire it or to revoke it as compromised', as
   expect((await people.open(retired)).html).toContain('retired');
   expect((await people.open(compromised)).html).toContain('compromised');
   expect(await people.press(retired, keys.ada)).toMatchObject({ done: true, title: 'Revoked' });
-  expect(await people.keysOf(t.ada)).toContain('revoked');
+  expect(await people.showKeys(t.ada)).toContain('revoked');
 });
 
 test('once the signer’s passkey is compromised, free orders need a signature', async () => {
@@ -118,7 +120,7 @@ test('once the signer’s passkey is compromised, free orders need a signature',
     ),
   );
   expect(await showPolicy()).not.toContain(NOTICE);
-  await (await requestAuthCode('cafe.rest')).ends('SUCCEEDED');
+  await (await requestAuthCode('cafe.rest')).waitForResult('SUCCEEDED');
 });
 
 test('one rule’s approver approves with a click while another rule’s approver signs', async () => {
@@ -133,17 +135,21 @@ test('one rule’s approver approves with a click while another rule’s approve
   );
   const rules = `- {rule_name: by those who may not be known, tasks: [renew], names: ["*"], by: [S0NOBODY], decision: approve, approvers: [U0BOB], signed: true}
 - {rule_name: by a click, tasks: [renew], names: ["*"], decision: approve, approvers: [U0CAROL]}`;
-  await toldAfter(t.workspace, t.ada, async () => closed(await t.ada.submit(form, { rules })));
-  await toldAfter(t.workspace, t.ada, async () => t.ada.click(await openPolicy(), 'policy_publish'));
+  await actAndReadReply(t.workspace, t.ada, async () =>
+    expectFormClosed(await t.ada.submit(form, { rules })),
+  );
+  await actAndReadReply(t.workspace, t.ada, async () => t.ada.click(await openPolicy(), 'policy_publish'));
   const request = await waitForRequest('D0BOB', 'policy_confirm');
-  const address = addressIn(await people.told(t.bob, () => t.bob.click(request, 'policy_confirm')));
+  const address = extractAddress(
+    await people.replyAfter(t.bob, () => t.bob.click(request, 'policy_confirm')),
+  );
   expect(await people.press(address, keys.bob)).toMatchObject({ done: true, title: 'Signed' });
-  const order = await ask(t.workspace, t.alice, '/domain renew ramen.rest');
+  const order = await requestByCommand(t.workspace, t.alice, '/domain renew ramen.rest');
   expect(buttonsOf(order.card)).toEqual(expect.arrayContaining(['order_sign', 'order_approve']));
   await t.carol.click(order.card, 'order_approve');
-  const sign = addressIn(await people.told(t.bob, () => t.bob.click(order.card, 'order_sign')));
+  const sign = extractAddress(await people.replyAfter(t.bob, () => t.bob.click(order.card, 'order_sign')));
   expect(await people.press(sign, keys.bob)).toMatchObject({ done: true, title: 'Signed' });
-  await order.ends('SUCCEEDED', 20_000);
+  await order.waitForResult('SUCCEEDED', 20_000);
 });
 
 test('a person with ten passkeys is told to revoke one before adding another', async () => {

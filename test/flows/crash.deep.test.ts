@@ -19,7 +19,7 @@ afterAll(() => site.close());
 test.each(['order committed', 'sentAt committed', 'answer read', 'reply posted, not recorded'] as const)(
   'a bot killed at “%s” loses no order and sends nothing twice',
   async (point) => {
-    await site.diesAt(point);
+    await site.crashAndRecover(point);
   },
   MAX_WAIT_MS,
 );

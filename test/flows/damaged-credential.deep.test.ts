@@ -2,9 +2,9 @@ import type { Actor, Message } from '@domain-steward/slack-workspace';
 import pg from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import { diffPrices } from '../../src/money/prices.ts';
-import { actUntilOpened, answerTo, DOMAINS, textOf, until, useTestDemo } from '../support/demo.ts';
-import { chargesFor, orderAfter } from '../support/orders.ts';
-import { closed } from '../support/people.ts';
+import { actUntilOpened, DOMAINS, readCommandReply, textOf, until, useTestDemo } from '../support/demo.ts';
+import { chargesFor, waitForOrder } from '../support/orders.ts';
+import { expectFormClosed } from '../support/people.ts';
 import { startReceiver, WEBHOOK_SECRET } from '../support/webhook-receiver.ts';
 
 /* Bob has a mandate and damaged credentials. Alice's mandate, digests, reports and webhooks continue. */
@@ -32,7 +32,7 @@ async function watch(name: string, days: number): Promise<void> {
   const { sandbox } = t.demo.dns;
   sandbox?.world.serve(name, SERVERS, []);
   sandbox?.world.delegate(name, SERVERS);
-  await answerTo(t.workspace, t.alice, `/domain watch ${name}`);
+  await readCommandReply(t.workspace, t.alice, `/domain watch ${name}`);
 }
 
 /** Requests a mandate and has another person approve it. */
@@ -42,10 +42,10 @@ async function createMandate(person: Actor, approver: Actor, name: string, maxPr
   const list = await t.workspace.waitFor(() => person.ephemerals()[before], { what: 'the mandates' });
   const view = await actUntilOpened(t.workspace, person, () => person.click(list, 'mandate_add'));
   const until = new Date(t.service.clock.registry() + 300 * DAY_MS).toISOString().slice(0, 10);
-  const order = await orderAfter(
+  const order = await waitForOrder(
     t.workspace,
     async () =>
-      closed(
+      expectFormClosed(
         await person.submit(view, {
           ...{ mandate_names: name, max_price: maxPrice, max_total: '54.00' },
           ...{ span: 'year', until, notice: '10', account: 'mine' },
@@ -54,7 +54,7 @@ async function createMandate(person: Actor, approver: Actor, name: string, maxPr
     DOMAINS,
   );
   await approver.click(order.card, 'order_approve');
-  await order.becomes('SUCCEEDED');
+  await order.waitForState('SUCCEEDED');
 }
 
 async function countFailures(job: string): Promise<number> {

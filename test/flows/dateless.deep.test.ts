@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { answerTo, until, useTestDemo } from '../support/demo.ts';
+import { readCommandReply, until, useTestDemo } from '../support/demo.ts';
 
 /* Some registries, such as DENIC for .de, publish no dates: the bot shows what DNS knows and what to do. */
 
 const t = useTestDemo();
-const send = (line: string) => answerTo(t.workspace, t.alice, `/domain ${line}`);
+const send = (line: string) => readCommandReply(t.workspace, t.alice, `/domain ${line}`);
 
 test('every view of a name without a date shows what DNS knows and what to do', async () => {
   const { sandbox } = t.demo.dns;

@@ -3,16 +3,16 @@ import { beforeEach, expect, test } from 'vitest';
 import type { PolicyRule } from '../../src/policy/policy.ts';
 import { rule } from '../policy/sample.ts';
 import {
+  actAndReadReply,
   actUntilOpened,
-  answerTo,
   buttonsOf,
   DOMAINS,
   openForm,
+  readCommandReply,
   textOf,
-  toldAfter,
   useTestDemo,
 } from '../support/demo.ts';
-import { closed } from '../support/people.ts';
+import { expectFormClosed } from '../support/people.ts';
 
 /* A second person must confirm changes to fields that rules, budgets and alarms use. */
 
@@ -29,7 +29,8 @@ beforeEach(() => {
   rules = [BRAND];
 });
 
-const send = (line: string, person: Actor = t.alice) => answerTo(t.workspace, person, `/domain ${line}`);
+const send = (line: string, person: Actor = t.alice) =>
+  readCommandReply(t.workspace, person, `/domain ${line}`);
 const tagsOf = async (name: string) => /\*Tags\* ([^\n]*)/.exec(await send(`name ${name}`))?.[1] ?? '';
 
 /** Watches and tags a name without a rule, so no confirmation is needed. */
@@ -55,7 +56,9 @@ async function editForm(name: string, person: Actor): Promise<View> {
 /** Sets the tags of a name in its form. @returns the reply */
 async function edit(person: Actor, name: string, tags: string, more = {}): Promise<string> {
   const form = await editForm(name, person);
-  return toldAfter(t.workspace, person, async () => closed(await person.submit(form, { tags, ...more })));
+  return actAndReadReply(t.workspace, person, async () =>
+    expectFormClosed(await person.submit(form, { tags, ...more })),
+  );
 }
 
 async function questionAfter(act: () => Promise<unknown>, channel = DOMAINS): Promise<Message> {
@@ -92,8 +95,8 @@ test('protected changes to several names are confirmed together', async () => {
   const names = ['many-one.rest', 'many-two.rest', 'many-three.rest'];
   let reply = '';
   const question = await questionAfter(async () => {
-    reply = await toldAfter(t.workspace, t.bob, async () =>
-      closed(await t.bob.submit(form, { names, tags: '-brand', note: 'sold' })),
+    reply = await actAndReadReply(t.workspace, t.bob, async () =>
+      expectFormClosed(await t.bob.submit(form, { names, tags: '-brand', note: 'sold' })),
     );
   });
   expect(reply).toContain(
@@ -122,7 +125,7 @@ test('protected changes from a file are confirmed together, after a preview of a
     );
     return () => person.click(plan, 'names_import_apply');
   };
-  expect(await toldAfter(t.workspace, t.alice, await prepareImport(t.alice, 'brand'))).toContain(
+  expect(await actAndReadReply(t.workspace, t.alice, await prepareImport(t.alice, 'brand'))).toContain(
     'I saved the changes to 25 names',
   );
   rules = [BRAND];

@@ -1,7 +1,7 @@
 import { setUpStory } from '@domain-steward/sandbox-service';
 import type { Message } from '@domain-steward/slack-workspace';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { answerTo, textOf, until, useTestDemo } from '../support/demo.ts';
+import { readCommandReply, textOf, until, useTestDemo } from '../support/demo.ts';
 import { startReceiver, WEBHOOK_SECRET } from '../support/webhook-receiver.ts';
 
 /*
@@ -23,7 +23,7 @@ beforeAll(async () => {
   for (const name of [NAME, HEALTHY]) {
     t.service.state.addDomain({ name, context: 4, expires, nameServers: HOSTS });
     await setUpStory({ service: t.service, dns: dns(), name });
-    await answerTo(t.workspace, t.alice, `/domain watch ${name}`);
+    await readCommandReply(t.workspace, t.alice, `/domain watch ${name}`);
   }
   await advanceUntil(
     'a lookup of both',
@@ -36,8 +36,8 @@ function dns() {
   if (sandbox === undefined) throw new Error('the demo has no DNS');
   return sandbox;
 }
-const showName = (name: string) => answerTo(t.workspace, t.alice, `/domain name ${name}`);
-const listLameNames = () => answerTo(t.workspace, t.alice, '/domain names lame');
+const showName = (name: string) => readCommandReply(t.workspace, t.alice, `/domain name ${name}`);
+const listLameNames = () => readCommandReply(t.workspace, t.alice, '/domain names lame');
 const digests = (): string[] => t.workspace.messages('C0EXPIRY').map((message: Message) => textOf(message));
 const faultDigests = () => digests().filter((text) => text.includes('with a new delegation problem'));
 const incidents = () =>

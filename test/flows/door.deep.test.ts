@@ -11,8 +11,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Demo, startDemo } from '../../demo/demo.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { answerTo, DOMAINS, link, openForm } from '../support/demo.ts';
-import { ask, type SeenOrder } from '../support/orders.ts';
+import { DOMAINS, link, openForm, readCommandReply } from '../support/demo.ts';
+import { requestByCommand, type VisibleOrder } from '../support/orders.ts';
 import fc from '../support/properties.ts';
 
 /* Requests from outside the workspace. BODIES is the number of malformed bodies, SEED chooses them. */
@@ -24,7 +24,7 @@ const LIMIT = 40;
 let demo: Demo;
 let url: string;
 let alice: Actor;
-let order: SeenOrder;
+let order: VisibleOrder;
 let cleanUp: () => Promise<void>;
 
 beforeAll(async () => {
@@ -48,7 +48,7 @@ beforeAll(async () => {
   url = `http://127.0.0.1:${demo.bot.port}`;
   alice = demo.workspace.as('U0ALICE');
   await link(demo.workspace, alice);
-  order = await ask(demo.workspace, alice, '/domain renew cafe.rest');
+  order = await requestByCommand(demo.workspace, alice, '/domain renew cafe.rest');
 });
 afterAll(() => cleanUp());
 
@@ -143,7 +143,7 @@ describe('Slack’s certificate check', () => {
         if (response.status === 200) expect(await response.text()).toBe('');
       }
       // If anything had run, its reply would have come before this one.
-      await answerTo(demo.workspace, alice, '/domain orders');
+      await readCommandReply(demo.workspace, alice, '/domain orders');
       expect(alice.ephemerals()).toHaveLength(before + 1);
       expectNoEffect();
     },
@@ -153,7 +153,7 @@ describe('Slack’s certificate check', () => {
     const before = alice.ephemerals().length;
     const body = `ssl_check=1&${commandBody('whoami')}`;
     expect(await post(body, { 'content-type': FORM, ...sign(body) })).toBe(200);
-    await answerTo(demo.workspace, alice, '/domain orders');
+    await readCommandReply(demo.workspace, alice, '/domain orders');
     expect(alice.ephemerals()).toHaveLength(before + 1);
   });
 });
@@ -196,7 +196,7 @@ test('commands, clicks, forms and Home events from another workspace have no eff
   const published = () => workspace.calls.filter(({ method }) => method === 'views.publish').length;
   const before = published();
   await post(home, { 'content-type': 'application/json', ...sign(home) });
-  await answerTo(workspace, alice, '/domain whoami');
+  await readCommandReply(workspace, alice, '/domain whoami');
   expectNoEffect();
   expect(published(), 'Home tabs published').toBe(before);
   const helpReplies = workspace.calls.filter(
@@ -287,7 +287,7 @@ test(`${BODIES} malformed bodies, half of them signed, have no effect (SEED=${SE
   expect(refused, JSON.stringify([...statuses])).toBeGreaterThanOrEqual(BODIES / 2);
   expect(grown / 1e6, 'heap growth in MB since the first batch').toBeLessThan(24);
   expectNoEffect();
-  expect(await answerTo(demo.workspace, alice, '/domain whoami')).toContain('alice in context 4');
+  expect(await readCommandReply(demo.workspace, alice, '/domain whoami')).toContain('alice in context 4');
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
 }, 120_000);
 
@@ -357,7 +357,7 @@ test('a person who sends too many commands is told when to try again; others are
   const refused = replies().filter((text) => text.includes('Too many commands'));
   expect(refused).toHaveLength(3);
   expect(refused[0]).toMatch(/Try again in \d+ seconds?\.$/);
-  expect(await answerTo(demo.workspace, ben, '/domain whoami')).not.toContain('Too many');
+  expect(await readCommandReply(demo.workspace, ben, '/domain whoami')).not.toContain('Too many');
 });
 
 test('clicks count like commands: a person with too many is told when to try again', async () => {

@@ -1,9 +1,16 @@
 import type { Actor } from '@domain-steward/slack-workspace';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { answerTo, buttonsOf, DOMAINS, link, openForm, textOf, until } from '../support/demo.ts';
-import { IMPATIENT, type Surroundings, startSurroundings } from '../support/harness.ts';
-import { approvedBy, ask, chargesFor, orderAfter, requestsOf, type SeenOrder } from '../support/orders.ts';
-import { auditLog, DELEGATION, giveReason } from '../support/people.ts';
+import { buttonsOf, DOMAINS, link, openForm, readCommandReply, textOf, until } from '../support/demo.ts';
+import { SHORT_LEASES, type Surroundings, startSurroundings } from '../support/harness.ts';
+import {
+  approveRequested,
+  chargesFor,
+  requestByCommand,
+  requestsOf,
+  type VisibleOrder,
+  waitForOrder,
+} from '../support/orders.ts';
+import { DELEGATION, downloadAuditLog, giveReason } from '../support/people.ts';
 import { SecureRegistry, TRUSTS_REGISTRY } from '../support/registry.ts';
 
 /*
@@ -21,7 +28,7 @@ let bob: Actor;
 beforeAll(async () => {
   s = await startSurroundings();
   registry = await new SecureRegistry(s.service).start();
-  await s.start(IMPATIENT, {
+  await s.start(SHORT_LEASES, {
     ...TRUSTS_REGISTRY,
     RDAP_BOOTSTRAP_URL: registry.bootstrapUrl,
     SERVICE_TIMEOUT: '4s',
@@ -41,15 +48,15 @@ async function queryRegistries(): Promise<void> {
   const form = await openForm(s.workspace, alice, '/domain import');
   await alice.submit(form, { names: 'soup.rest' });
 }
-async function requestRegistration(name: string): Promise<SeenOrder> {
+async function requestRegistration(name: string): Promise<VisibleOrder> {
   s.service.faults.set({ kind: 'drop_after', times: 1, match: { task: 'domain.create', name } });
   const form = await openForm(s.workspace, alice, `/domain create ${name}`);
   const submit = () => alice.submit(form, DELEGATION);
-  const order = await approvedBy(bob, orderAfter(s.workspace, submit, DOMAINS, name));
-  await order.ends('UNKNOWN');
+  const order = await approveRequested(bob, waitForOrder(s.workspace, submit, DOMAINS, name));
+  await order.waitForResult('UNKNOWN');
   return order;
 }
-const waitForHint = (order: SeenOrder) =>
+const waitForHint = (order: VisibleOrder) =>
   s.workspace.waitFor(
     () => (textOf(order.card).includes('Public records (not proof)') ? textOf(order.card) : undefined),
     {
@@ -63,13 +70,13 @@ test(
   async () => {
     const order = await requestRegistration('brand-new.rest');
     await queryRegistries();
-    const reply = await order.ends('SUCCEEDED', 15_000);
+    const reply = await order.waitForResult('SUCCEEDED', 15_000);
     expect(textOf(reply)).toMatch(
       /I marked this as done\. The registry shows.*registered at the time this was sent, with the requested nameservers/s,
     );
     expect(chargesFor(s.service, 'brand-new.rest')).toBe(1);
     expect(requestsOf(s.service, order)).toHaveLength(1);
-    const { csv } = await auditLog(s.workspace);
+    const { csv } = await downloadAuditLog(s.workspace);
     const lines = csv.split('\r\n').filter((line) => line.includes(order.id) && line.includes(',resolved,'));
     expect(lines).toHaveLength(1);
     expect(lines[0]).toMatch(/,resolved,Registry record \(RDAP\),.*registered at the time this was sent/);
@@ -96,7 +103,7 @@ test(
       'Another person’s renewal',
     );
     expect(textOf(form)).toMatch(/Public records \(not proof\).*other nameservers/s);
-    expect(textOf(await order.ends('FAILED'))).toMatch(/<@U0BOB> marked this as failed/);
+    expect(textOf(await order.waitForResult('FAILED'))).toMatch(/<@U0BOB> marked this as failed/);
   },
   MAX_WAIT_MS,
 );
@@ -105,15 +112,18 @@ test(
   'each of several names is settled separately, by a record or a person, and named in the thread',
   async () => {
     const names = ['bar.rest', 'cafe.rest', 'deli.rest'];
-    for (const name of names) await answerTo(s.workspace, alice, `/domain watch ${name}`);
+    for (const name of names) await readCommandReply(s.workspace, alice, `/domain watch ${name}`);
     s.service.faults.set({ kind: 'drop_after', times: 1, match: { name: 'bar.rest', task: 'domain.renew' } });
     s.service.faults.set({
       kind: 'drop_before',
       times: 1,
       match: { name: 'cafe.rest', task: 'domain.renew' },
     });
-    const order = await approvedBy(bob, ask(s.workspace, alice, `/domain renew ${names.join(' ')}`));
-    expect(textOf(await order.ends('UNKNOWN'))).toMatch(/unknown for 2 of 3 names/);
+    const order = await approveRequested(
+      bob,
+      requestByCommand(s.workspace, alice, `/domain renew ${names.join(' ')}`),
+    );
+    expect(textOf(await order.waitForResult('UNKNOWN'))).toMatch(/unknown for 2 of 3 names/);
     await queryRegistries();
     const first = await s.workspace.waitFor(
       () => order.replies().find((reply) => textOf(reply).includes('marked this as done')),
@@ -127,11 +137,11 @@ test(
     expect(order.state, 'while cafe.rest is open').toBe('UNKNOWN');
     expect(buttonsOf(order.card)).toEqual(['order_resolve_done', 'order_resolve_failed', 'order_look']);
     await giveReason(s.workspace, bob, first, 'order_resolve_failed', 'Not on the invoice');
-    const last = await order.ends('FAILED');
+    const last = await order.waitForResult('FAILED');
     expect(textOf(last)).toMatch(/\*cafe\.rest\*.*: <@U0BOB> marked this as failed/);
-    const again = await orderAfter(s.workspace, () => alice.click(last, 'order_retry'));
+    const again = await waitForOrder(s.workspace, () => alice.click(last, 'order_retry'));
     await bob.click(again.card, 'order_approve');
-    await again.ends('SUCCEEDED');
+    await again.waitForResult('SUCCEEDED');
     await until('each is charged once', () => names.every((name) => chargesFor(s.service, name) === 1));
   },
   MAX_WAIT_MS,

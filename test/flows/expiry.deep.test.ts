@@ -2,18 +2,18 @@ import type { Message } from '@domain-steward/slack-workspace';
 import ICAL from 'ical.js';
 import { describe, expect, test } from 'vitest';
 import {
+  actAndReadReply,
   actUntilOpened,
-  answerTo,
   buttonsOf,
   DOMAINS,
   deliverSigned,
   openForm,
+  readCommandReply,
   textOf,
-  toldAfter,
   until,
   useTestDemo,
 } from '../support/demo.ts';
-import { approvedBy, ask, orderAfter } from '../support/orders.ts';
+import { approveRequested, requestByCommand, waitForOrder } from '../support/orders.ts';
 
 /* The tests share one clock, so each test has its own names. */
 
@@ -23,7 +23,7 @@ const DAY_MS = 86_400_000;
 const t = useTestDemo({ linked: ['alice', 'bob'] });
 
 function send(text: string, person = t.alice): Promise<string> {
-  return answerTo(t.workspace, person, text);
+  return readCommandReply(t.workspace, person, text);
 }
 
 /** Registers a name that expires in some days, at noon. Its nameservers answer for it. */
@@ -92,7 +92,7 @@ describe('the watch list', () => {
   test('is filled by the import form, with a report, and gets its dates from the registry', async () => {
     for (const name of ['one.rest', 'two.rest']) register(name, 200);
     const form = await openForm(t.workspace, t.alice, '/domain import');
-    const report = await toldAfter(t.workspace, t.alice, async () => {
+    const report = await actAndReadReply(t.workspace, t.alice, async () => {
       const names =
         'one.rest\ntwo.rest;2027-05-05\nthree.rest, 2029-03-01\none.rest\nnot a name\nfour.rest 31.02.2027';
       expect(await t.alice.submit(form, { names })).toMatchObject({ outcome: 'closed' });
@@ -115,12 +115,12 @@ describe('the digest', () => {
       t.alice.click(message, 'reminder_renew', { value: 'renew.rest' }),
     );
     expect(form).toMatchObject({ callback_id: 'renew' });
-    const order = await orderAfter(t.workspace, () => t.alice.submit(form), EXPIRY);
+    const order = await waitForOrder(t.workspace, () => t.alice.submit(form), EXPIRY);
     expect(textOf(order.card)).toContain('Renew renew.rest for 1 year');
     await t.bob.click(order.card, 'order_approve');
-    await order.ends('SUCCEEDED');
+    await order.waitForResult('SUCCEEDED');
     await waitForExpiry('renew.rest', 372);
-    const reply = await toldAfter(t.workspace, t.alice, () =>
+    const reply = await actAndReadReply(t.workspace, t.alice, () =>
       t.alice.click(message, 'reminder_renew', { value: 'renew.rest' }),
     );
     expect(reply, 'a click on the old button').toMatch(
@@ -145,9 +145,9 @@ describe('the digest', () => {
     }
     expect(JSON.stringify(form.blocks)).toContain('An order can have at most 50 names.');
     const values = { names: ['many1.rest', 'many3.rest'], period: '2' };
-    const order = await orderAfter(t.workspace, () => t.alice.submit(form, values), EXPIRY);
+    const order = await waitForOrder(t.workspace, () => t.alice.submit(form, values), EXPIRY);
     await t.bob.click(order.card, 'order_approve');
-    await order.ends('SUCCEEDED');
+    await order.waitForResult('SUCCEEDED');
     for (const name of ['many1.rest', 'many3.rest']) await waitForExpiry(name, 733);
     // Renewed names are no longer offered.
     const again = await actUntilOpened(t.workspace, t.alice, () =>
@@ -162,8 +162,11 @@ describe('the digest', () => {
   test('reports a renewal that the registry doesn’t show, and offers no second one', async () => {
     await registerAndWatch('lost.rest', 40);
     t.service.faults.set({ kind: 'rdap_not_found', match: { name: 'lost.rest' } });
-    const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew lost.rest'));
-    await order.ends('SUCCEEDED');
+    const order = await approveRequested(
+      t.bob,
+      requestByCommand(t.workspace, t.alice, '/domain renew lost.rest'),
+    );
+    await order.waitForResult('SUCCEEDED');
     t.service.faults.clear();
     register('lost.rest', 40);
     for (const name of ['due1.rest', 'due2.rest']) await registerAndWatch(name, 46);
@@ -198,7 +201,7 @@ describe('the digest', () => {
     const asked = await repliedAfter(message, () => t.alice.submit(form, { reason: 'campaign is over' }));
     expect(textOf(asked)).toMatch(/campaign is over/);
     expect(textOf(asked), 'the impact').toMatch(/Impact.*No website or mail found/s);
-    const refused = await toldAfter(t.workspace, t.alice, () =>
+    const refused = await actAndReadReply(t.workspace, t.alice, () =>
       t.alice.click(asked, 'lapse_confirm', { value: 'lapse.rest' }),
     );
     expect(refused).toContain('someone else');
@@ -219,7 +222,7 @@ describe('the digest', () => {
     const names = Array.from({ length: 45 }, (_, index) => `long${index}.rest`);
     for (const name of names) register(name, 8);
     const form = await openForm(t.workspace, t.alice, '/domain import');
-    await toldAfter(t.workspace, t.alice, () => t.alice.submit(form, { names: names.join('\n') }));
+    await actAndReadReply(t.workspace, t.alice, () => t.alice.submit(form, { names: names.join('\n') }));
     await until('all have the registry’s date', async () =>
       (await t.demo.bot.expiry.findMany(names)).every(({ expiry }) => expiry?.source === 'rdap'),
     );
@@ -249,7 +252,7 @@ test('a long import is carried out even if Slack is slow to identify its request
       state: { values: { names: { names: { value: names } } } },
     },
   };
-  const answer = await toldAfter(t.workspace, t.ada, () =>
+  const answer = await actAndReadReply(t.workspace, t.ada, () =>
     deliverSigned(
       t,
       'application/x-www-form-urlencoded',
@@ -268,9 +271,9 @@ test('a newly registered name is watched automatically', async () => {
     techc: '1003',
     nameServers: 'ns1.dns.example\nns2.dns.example',
   };
-  const order = await orderAfter(t.workspace, () => t.alice.submit(form, values));
+  const order = await waitForOrder(t.workspace, () => t.alice.submit(form, values));
   await t.bob.click(order.card, 'order_approve');
-  await order.ends('SUCCEEDED');
+  await order.waitForResult('SUCCEEDED');
   await waitForExpiry('fresh.rest', 365);
 });
 

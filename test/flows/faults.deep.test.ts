@@ -1,6 +1,21 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { answerTo, buttonsOf, DOMAINS, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
-import { approvedBy, ask, chargesFor, orderAfter, orderOf, type SeenOrder } from '../support/orders.ts';
+import {
+  actAndReadReply,
+  buttonsOf,
+  DOMAINS,
+  readCommandReply,
+  textOf,
+  until,
+  useTestDemo,
+} from '../support/demo.ts';
+import {
+  approveRequested,
+  chargesFor,
+  orderOf,
+  requestByCommand,
+  type VisibleOrder,
+  waitForOrder,
+} from '../support/orders.ts';
 
 /* Failures of the service and of Slack: nothing is charged twice, and no result is lost. */
 
@@ -12,16 +27,16 @@ afterEach(() => {
 });
 
 const requestAndApprove = (text: string, channel?: string) =>
-  approvedBy(t.bob, ask(t.workspace, t.alice, text, channel));
+  approveRequested(t.bob, requestByCommand(t.workspace, t.alice, text, channel));
 
 describe('an order that the service refuses', () => {
   test('fails with the service’s code, and concurrent clicks on Retry make one new order', async () => {
     t.service.faults.set({ kind: 'refuse', code: 'EF01017', text: 'Not <today>', times: 1 });
     const order = await requestAndApprove('/domain renew tapas.rest 2 -- twice');
-    const reply = await order.ends('FAILED');
+    const reply = await order.waitForResult('FAILED');
     expect(textOf(reply)).toMatch(/`EF01017` Not &lt;today&gt;/);
     expect(textOf(order.card)).toContain('EF01017');
-    const again = await orderAfter(t.workspace, async () => {
+    const again = await waitForOrder(t.workspace, async () => {
       await Promise.all([
         t.alice.click(reply, 'order_retry'),
         t.bob.click(order.card, 'order_retry'),
@@ -32,9 +47,9 @@ describe('an order that the service refuses', () => {
     expect(textOf(again.card)).toMatch(/for 2 years.*twice/s);
     // The requester is Alice or Bob, depending on who was faster.
     await t.carol.click(again.card, 'order_approve');
-    await again.ends('SUCCEEDED');
+    await again.waitForResult('SUCCEEDED');
     expect(chargesFor(t.service, 'tapas.rest')).toBe(1);
-    await toldAfter(t.workspace, t.alice, () => t.alice.click(reply, 'order_retry'));
+    await actAndReadReply(t.workspace, t.alice, () => t.alice.click(reply, 'order_retry'));
     expect(
       t.workspace
         .messages(DOMAINS)
@@ -50,7 +65,7 @@ describe('an order that the service refuses', () => {
     user.password = 'changed-elsewhere';
     try {
       const order = await requestAndApprove('/domain renew tavern.rest');
-      expect(textOf(await order.ends('FAILED'))).toMatch(/alice in context 4.*\/domain link/s);
+      expect(textOf(await order.waitForResult('FAILED'))).toMatch(/alice in context 4.*\/domain link/s);
     } finally {
       user.password = password;
     }
@@ -60,7 +75,7 @@ describe('an order that the service refuses', () => {
 describe('a failing Slack API', () => {
   test('gives the person a reference that is in the log when a form can’t be opened', async () => {
     t.workspace.faults.set({ method: 'views.open', kind: 'http_500' });
-    const answer = await answerTo(t.workspace, t.alice, '/domain link');
+    const answer = await readCommandReply(t.workspace, t.alice, '/domain link');
     const reference = /Reference `([0-9a-f]{8})`/.exec(answer)?.[1];
     expect(reference, answer).toBeDefined();
     expect(t.logged()).toContain(`"reference":"${reference}"`);
@@ -69,7 +84,7 @@ describe('a failing Slack API', () => {
 
 describe('an unreachable service', () => {
   test('is retried, then the order fails and nothing was sent', async () => {
-    const order = await ask(t.workspace, t.alice, '/domain renew curry.rest');
+    const order = await requestByCommand(t.workspace, t.alice, '/domain renew curry.rest');
     const sent = t.service.requests.length;
     await t.service.close();
     await t.bob.click(order.card, 'order_approve');
@@ -81,12 +96,12 @@ describe('an unreachable service', () => {
       // Waits of 1, 4 and 16 s; recovery handles orders that have been due for 15 s.
       if (order.state !== 'FAILED') await t.demo.moveTime(40_000);
     }
-    expect(textOf(await order.ends('FAILED'))).toMatch(/couldn’t be reached, so nothing was sent/);
+    expect(textOf(await order.waitForResult('FAILED'))).toMatch(/couldn’t be reached, so nothing was sent/);
     expect(t.service.requests).toHaveLength(sent);
     expect(buttonsOf(order.card)).toEqual(['order_look', 'order_retry', 'order_receipt']);
   });
 
-  async function countRetries(order: SeenOrder): Promise<number> {
+  async function countRetries(order: VisibleOrder): Promise<number> {
     return (await t.dump())
       .split('\n')
       .filter(

@@ -3,9 +3,17 @@ import type { Actor, View } from '@domain-steward/slack-workspace';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { generateToken } from '../../src/service/authenticator/signature.ts';
 import { Secret } from '../../src/service/secret.ts';
-import { answerTo, DOMAINS, link, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
-import { ask, orderAfter } from '../support/orders.ts';
-import { chooseMethod, DELEGATION, fieldsOf, filledOf, openLink } from '../support/people.ts';
+import {
+  actAndReadReply,
+  DOMAINS,
+  link,
+  openForm,
+  readCommandReply,
+  textOf,
+  useTestDemo,
+} from '../support/demo.ts';
+import { requestByCommand, waitForOrder } from '../support/orders.ts';
+import { chooseMethod, DELEGATION, listFields, openLink, readFieldValues } from '../support/people.ts';
 
 /* Forms are prefilled, show errors at their fields, and survive a slow service. */
 
@@ -26,42 +34,42 @@ const topView = (person: Actor): View => {
 describe('initial values', () => {
   test('come from the command and from the person’s last use in this context', async () => {
     const first = await openForm(t.workspace, t.alice, '/domain create new.rest -- for Anna');
-    expect(filledOf(first)).toEqual({ name: 'new.rest', reason: 'for Anna' });
-    await orderAfter(t.workspace, () => t.alice.submit(first, DELEGATION));
+    expect(readFieldValues(first)).toEqual({ name: 'new.rest', reason: 'for Anna' });
+    await waitForOrder(t.workspace, () => t.alice.submit(first, DELEGATION));
 
     const transfer = await openForm(t.workspace, t.alice, '/domain transfer bistro.rest');
-    expect(filledOf(transfer), 'contacts of the last registration').toEqual({
+    expect(readFieldValues(transfer), 'contacts of the last registration').toEqual({
       name: 'bistro.rest',
       ...DELEGATION,
     });
     const other = { ...DELEGATION, ownerc: String(SANDBOX_CONTACTS[3]) };
-    await orderAfter(t.workspace, () => t.alice.submit(transfer, { ...other, auth: 'code-of-bistro' }));
+    await waitForOrder(t.workspace, () => t.alice.submit(transfer, { ...other, auth: 'code-of-bistro' }));
 
     const next = await openForm(t.workspace, t.alice, '/domain create another.rest');
-    expect(filledOf(next), 'contacts of the latest order').toEqual({ name: 'another.rest', ...other });
+    expect(readFieldValues(next), 'contacts of the latest order').toEqual({ name: 'another.rest', ...other });
     await t.alice.close(next);
 
-    await answerTo(t.workspace, t.alice, '/domain use 1');
+    await readCommandReply(t.workspace, t.alice, '/domain use 1');
     const elsewhere = await openForm(t.workspace, t.alice, '/domain create another.rest');
-    expect(filledOf(elsewhere), 'no contacts of another context').toEqual({
+    expect(readFieldValues(elsewhere), 'no contacts of another context').toEqual({
       name: 'another.rest',
     });
     await t.alice.close(elsewhere);
-    await answerTo(t.workspace, t.alice, '/domain use 4');
+    await readCommandReply(t.workspace, t.alice, '/domain use 4');
   });
 
   test('are shown again for confirmation if the account has changed', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain create switched.rest');
-    await answerTo(t.workspace, t.alice, '/domain use 1');
+    await readCommandReply(t.workspace, t.alice, '/domain use 1');
     const before = t.workspace.messages(DOMAINS).length;
     expect(await t.alice.submit(view, DELEGATION)).toMatchObject({ outcome: 'updated' });
     const again = topView(t.alice);
     expect(textOf(again)).toMatch(/alice in context 1.*Nothing was requested/s);
-    expect(filledOf(again)).toEqual({ name: 'switched.rest', ...DELEGATION });
+    expect(readFieldValues(again)).toEqual({ name: 'switched.rest', ...DELEGATION });
     expect(t.workspace.messages(DOMAINS)).toHaveLength(before);
-    const order = await orderAfter(t.workspace, () => t.alice.submit(again));
+    const order = await waitForOrder(t.workspace, () => t.alice.submit(again));
     expect(textOf(order.card), 'the confirmed account').toContain('DEMO');
-    await answerTo(t.workspace, t.alice, '/domain use 4');
+    await readCommandReply(t.workspace, t.alice, '/domain use 4');
   });
 });
 
@@ -91,7 +99,7 @@ describe('errors', () => {
     // Errors are above their field. Parts that the command leaves out have none.
     expect(create.blocks.map(({ type }) => type).slice(0, 3)).toEqual(['section', 'context', 'input']);
     expect(create.blocks.filter(({ type }) => type === 'context')).toHaveLength(1);
-    expect(filledOf(create)).toMatchObject({ name: long });
+    expect(readFieldValues(create)).toMatchObject({ name: long });
     await t.alice.close(create);
     const renew = await openForm(t.workspace, t.alice, '/domain renew 1,5');
     expect(textOf(renew)).toMatch(/Period in years.*whole years/s);
@@ -130,7 +138,7 @@ describe('errors', () => {
     });
     await t.alice.close(create);
     const renew = await openForm(t.workspace, t.alice, '/domain renew');
-    expect(filledOf(renew)).toEqual({ period: '1' });
+    expect(readFieldValues(renew)).toEqual({ period: '1' });
     expect(await t.alice.submit(renew, { names: 'cafe.rest\nbad..rest', period: '2' })).toMatchObject({
       errors: { names: expect.stringContaining('bad..rest') },
     });
@@ -142,7 +150,11 @@ describe('errors', () => {
 });
 
 test('control characters are removed from a reason', async () => {
-  const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest 2 -- client\u0000paid \u0007today');
+  const order = await requestByCommand(
+    t.workspace,
+    t.alice,
+    '/domain renew cafe.rest 2 -- client\u0000paid \u0007today',
+  );
   expect(textOf(order.card)).toContain('“client paid today”');
   await t.alice.click(order.card, 'order_cancel');
 });
@@ -150,14 +162,18 @@ test('control characters are removed from a reason', async () => {
 describe('the link form', () => {
   test('shows the fields of the chosen method, and keeps typed values', async () => {
     const view = await openLink(t.workspace, t.ada, 'password');
-    expect(fieldsOf(view)).toEqual(['method', 'user', 'context', 'password']);
-    expect(filledOf(view)).toEqual({ method: 'password', context: '4' });
+    expect(listFields(view)).toEqual(['method', 'user', 'context', 'password']);
+    expect(readFieldValues(view)).toEqual({ method: 'password', context: '4' });
     await t.ada.changeInput(view, 'user', 'frontdesk');
     const twoFactor = await chooseMethod(t.workspace, t.ada, view, 'two_factor');
-    expect(fieldsOf(twoFactor)).toEqual(['method', 'user', 'context', 'password', 'token', 'totpSecret']);
-    expect(filledOf(twoFactor)).toMatchObject({ method: 'two_factor', user: 'frontdesk', context: '4' });
+    expect(listFields(twoFactor)).toEqual(['method', 'user', 'context', 'password', 'token', 'totpSecret']);
+    expect(readFieldValues(twoFactor)).toMatchObject({
+      method: 'two_factor',
+      user: 'frontdesk',
+      context: '4',
+    });
     const application = await chooseMethod(t.workspace, t.ada, view, 'trusted_application');
-    expect(fieldsOf(application)).toEqual(['method', 'uuid', 'application', 'password', 'team']);
+    expect(listFields(application)).toEqual(['method', 'uuid', 'application', 'password', 'team']);
     await chooseMethod(t.workspace, t.ada, view, 'password');
     await t.ada.close(view);
   });
@@ -180,7 +196,7 @@ describe('the link form', () => {
     const view = await openLink(t.workspace, t.bob, 'two_factor');
     const typed = { user, context: String(context), password, token: token.reveal() };
     expect(await t.bob.submit(view, typed)).toEqual({ outcome: 'closed' });
-    const search = () => answerTo(t.workspace, t.bob, '/domain prereg table-001');
+    const search = () => readCommandReply(t.workspace, t.bob, '/domain prereg table-001');
     await t.workspace.waitFor(() => t.bob.ephemerals()[0], { what: 'the confirmation to Bob' });
     expect(await search()).toContain('table-001.rest');
     t.service.sessions.endAll();
@@ -206,30 +222,34 @@ describe('the link form', () => {
     const typed = { user: 'frontdesk', context: '7', password: 'not-the-password' };
     expect(await t.ada.submit(view, typed)).toMatchObject({ outcome: 'updated' });
     const again = await t.workspace.waitFor(
-      () => (fieldsOf(topView(t.ada)).includes('password') ? topView(t.ada) : undefined),
+      () => (listFields(topView(t.ada)).includes('password') ? topView(t.ada) : undefined),
       { what: 'the form again' },
     );
     expect(textOf(again)).toContain('didn’t accept these credentials');
-    expect(filledOf(again)).toEqual({ method: 'password', user: 'frontdesk', context: '7' });
+    expect(readFieldValues(again)).toEqual({ method: 'password', user: 'frontdesk', context: '7' });
     expect(JSON.stringify(t.workspace.calls)).not.toContain('not-the-password');
     const { context, password } = SANDBOX_ACCOUNTS.frontdesk;
-    const reply = await toldAfter(t.workspace, t.ada, () =>
+    const reply = await actAndReadReply(t.workspace, t.ada, () =>
       t.ada.submit(again, { context: String(context), password }),
     );
     expect(reply).toContain('Linked: `frontdesk');
   });
 
   test('names the account that it replaces', async () => {
-    const reply = await toldAfter(t.workspace, t.ada, () => link(t.workspace, t.ada, SANDBOX_ACCOUNTS.bob));
+    const reply = await actAndReadReply(t.workspace, t.ada, () =>
+      link(t.workspace, t.ada, SANDBOX_ACCOUNTS.bob),
+    );
     expect(reply).toMatch(/Linked: `bob in context 4`.*replaces `frontdesk in context 4` \(password\)/s);
-    const again = await toldAfter(t.workspace, t.ada, () => link(t.workspace, t.ada, SANDBOX_ACCOUNTS.bob));
+    const again = await actAndReadReply(t.workspace, t.ada, () =>
+      link(t.workspace, t.ada, SANDBOX_ACCOUNTS.bob),
+    );
     expect(again, 'linking the same account again').not.toContain('replaces');
   });
 });
 
 describe('/domain help', () => {
   test('is short, and its button replaces it with the full help', async () => {
-    expect(await answerTo(t.workspace, t.alice, '/domain help')).toMatch(/renew NAME.*create NAME/s);
+    expect(await readCommandReply(t.workspace, t.alice, '/domain help')).toMatch(/renew NAME.*create NAME/s);
     const short = t.alice.ephemerals(DOMAINS).at(-1);
     if (short === undefined) throw new Error('help said nothing');
     await t.alice.click(short, 'help_all');
@@ -244,8 +264,10 @@ describe('/domain help', () => {
   });
 
   test('shows everything at once, and accepts a name before its subcommand', async () => {
-    expect(await answerTo(t.workspace, t.alice, '/domain help all')).toMatch(/For admins.*audit \[FROM\]/s);
-    expect(await answerTo(t.workspace, t.alice, '/domain cafe.rest')).toContain(
+    expect(await readCommandReply(t.workspace, t.alice, '/domain help all')).toMatch(
+      /For admins.*audit \[FROM\]/s,
+    );
+    expect(await readCommandReply(t.workspace, t.alice, '/domain cafe.rest')).toContain(
       'Did you mean `/domain name cafe.rest`?',
     );
   });

@@ -1,15 +1,19 @@
 import { SANDBOX_ACCOUNTS } from '@domain-steward/sandbox-service';
 import type { Actor, View } from '@domain-steward/slack-workspace';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { actUntilOpened, answerTo, openForm, textOf, until, useTestDemo } from '../support/demo.ts';
-import { approvedBy, ask, type SeenOrder } from '../support/orders.ts';
+import { actUntilOpened, openForm, readCommandReply, textOf, until, useTestDemo } from '../support/demo.ts';
+import { approveRequested, requestByCommand, type VisibleOrder } from '../support/orders.ts';
 import { giveReason } from '../support/people.ts';
 
 const t = useTestDemo();
-let order: SeenOrder;
+let order: VisibleOrder;
 
 beforeAll(async () => {
-  order = await ask(t.workspace, t.alice, '/domain renew cafe.rest bistro.rest 2 -- client paid');
+  order = await requestByCommand(
+    t.workspace,
+    t.alice,
+    '/domain renew cafe.rest bistro.rest 2 -- client paid',
+  );
 });
 
 /** Opens a person's Home tab and waits for its new version with a text. */
@@ -51,14 +55,14 @@ describe('the Home tab', () => {
   it('accepts a decision and removes the order', async () => {
     const view = await openHome(t.bob, 'order_approve');
     await giveReason(t.workspace, t.bob, view, 'order_deny', 'not now', { value: order.id });
-    await order.ends('DENIED');
+    await order.waitForResult('DENIED');
     await waitForHome(
       t.bob,
       (text) => text.includes('No orders are waiting for your approval.'),
       'no pending orders',
     );
 
-    const second = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
+    const second = await requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest');
     const again = await openHome(t.bob, second.id);
     await t.bob.click(again, 'order_approve', { value: second.id });
     await waitForHome(
@@ -66,14 +70,14 @@ describe('the Home tab', () => {
       (text) => text.includes('No orders are waiting for your approval.'),
       'no pending orders',
     );
-    await second.ends('SUCCEEDED');
+    await second.waitForResult('SUCCEEDED');
   });
 
   it('explains in a direct message why a click had no effect, and shows the current state', async () => {
-    const third = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
+    const third = await requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest');
     const view = await openHome(t.bob, third.id);
     await t.alice.click(third.card, 'order_cancel');
-    await third.ends('CANCELLED');
+    await third.waitForResult('CANCELLED');
     await t.bob.click(view, 'order_approve', { value: third.id });
     const message = await t.workspace.waitFor(() => t.workspace.messages('D0BOB').at(-1), {
       what: 'a message to Bob',
@@ -90,11 +94,14 @@ describe('the Home tab', () => {
 
   it('shows an approver the orders to settle', async () => {
     t.service.faults.set({ kind: 'status_500', match: { task: 'domain.renew' }, times: 1 });
-    const lost = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew cafe.rest'));
-    await lost.ends('UNKNOWN');
+    const lost = await approveRequested(
+      t.bob,
+      requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest'),
+    );
+    await lost.waitForResult('UNKNOWN');
     const view = await openHome(t.bob, 'order_resolve_done');
     await giveReason(t.workspace, t.bob, view, 'order_resolve_done', 'seen there', { value: lost.id });
-    await lost.becomes('SUCCEEDED');
+    await lost.waitForState('SUCCEEDED');
     await waitForHome(t.bob, (text) => !text.includes('order_resolve_done'), 'nothing to settle');
   });
 
@@ -113,7 +120,11 @@ describe('the Home tab', () => {
 
   it('shows the next expiries, by name and by month', async () => {
     const ends = new Date(Date.now() + 50 * 86_400_000);
-    await answerTo(t.workspace, t.alice, `/domain watch tea.example ${ends.toISOString().slice(0, 10)}`);
+    await readCommandReply(
+      t.workspace,
+      t.alice,
+      `/domain watch tea.example ${ends.toISOString().slice(0, 10)}`,
+    );
     const view = await openHome(t.alice, 'tea.example');
     const captions = view.blocks.flatMap(({ type, caption }) => (type === 'data_table' ? caption : []));
     expect(captions).toEqual(['Expirations by month', 'Next to expire']);
@@ -130,7 +141,7 @@ describe('the Home tab', () => {
       'the names are imported',
       async () => (await t.demo.bot.expiry.find('soon.rest')) !== undefined,
     );
-    await answerTo(t.workspace, t.alice, '/domain watch gone.rest');
+    await readCommandReply(t.workspace, t.alice, '/domain watch gone.rest');
     await t.alice.openHome();
     const text = textOf(
       await waitForHome(t.alice, (shown) => shown.includes('soon.rest'), 'the next name to expire'),
@@ -138,7 +149,7 @@ describe('the Home tab', () => {
     expect(text).toMatch(/gone\.rest\n\d+\nRestore/);
     expect(text).not.toMatch(/gone\d+\.rest/);
     for (const line of [...gone, 'soon.rest', 'gone.rest'])
-      await answerTo(t.workspace, t.alice, `/domain unwatch ${line.split(',')[0]}`);
+      await readCommandReply(t.workspace, t.alice, `/domain unwatch ${line.split(',')[0]}`);
   });
 
   it('shows an error with a reference when its data can’t be read', async () => {
@@ -158,7 +169,7 @@ describe('the Home tab', () => {
       outcome: 'closed',
     });
     await waitForHome(t.carol, (text) => text.includes('Your account:'), 'the account');
-    await answerTo(t.workspace, t.carol, '/domain unlink');
+    await readCommandReply(t.workspace, t.carol, '/domain unlink');
   });
 
   it.each(['invalid_arguments', 'a_code_of_next_year'])(

@@ -1,16 +1,16 @@
 import type { Message } from '@domain-steward/slack-workspace';
 import { beforeAll, describe, expect, test } from 'vitest';
 import {
+  actAndReadReply,
   actUntilOpened,
-  answerTo,
   buttonsOf,
   openForm,
+  readCommandReply,
   textOf,
-  toldAfter,
   until,
   useTestDemo,
 } from '../support/demo.ts';
-import { ask, orderAfter, requestsOf, type SeenOrder } from '../support/orders.ts';
+import { requestByCommand, requestsOf, type VisibleOrder, waitForOrder } from '../support/orders.ts';
 
 /* The impact on a name is shown to the requester before the request, and to its approvers. */
 
@@ -36,25 +36,27 @@ async function watchUnused(name: string): Promise<void> {
 }
 
 async function watch(name: string): Promise<void> {
-  await answerTo(t.workspace, t.alice, `/domain watch ${name}`);
+  await readCommandReply(t.workspace, t.alice, `/domain watch ${name}`);
   await until(
     `a lookup of ${name}`,
     async () => {
       await t.demo.bot.catchUp();
-      return (await answerTo(t.workspace, t.alice, `/domain name ${name}`)).includes('No changes since');
+      return (await readCommandReply(t.workspace, t.alice, `/domain name ${name}`)).includes(
+        'No changes since',
+      );
     },
     25_000,
   );
 }
 
 /** Confirms a draft by typing its name. */
-async function confirmDraft(draft: Message, name: string): Promise<SeenOrder> {
+async function confirmDraft(draft: Message, name: string): Promise<VisibleOrder> {
   const form = await openConfirmForm(draft);
-  return orderAfter(t.workspace, () => t.alice.submit(form, { name }));
+  return waitForOrder(t.workspace, () => t.alice.submit(form, { name }));
 }
 
-const clickApprove = (order: SeenOrder) =>
-  toldAfter(t.workspace, t.bob, () => t.bob.click(order.card, 'order_approve'));
+const clickApprove = (order: VisibleOrder) =>
+  actAndReadReply(t.workspace, t.bob, () => t.bob.click(order.card, 'order_approve'));
 
 beforeAll(async () => {
   for (const host of ['ns1.new.example', 'ns2.new.example']) await dns().addNameserver(host);
@@ -63,7 +65,7 @@ beforeAll(async () => {
 }, 60_000);
 
 async function requestDraft(line: string): Promise<Message> {
-  await answerTo(t.workspace, t.alice, `/domain ${line}`);
+  await readCommandReply(t.workspace, t.alice, `/domain ${line}`);
   const draft = t.alice.ephemerals().at(-1);
   if (draft === undefined) throw new Error('no confirmation was requested');
   return draft;
@@ -90,7 +92,7 @@ describe('a delete', () => {
     });
     expect(t.service.requestsFor({ task: 'domain.delete' })).toEqual([]);
 
-    const order = await orderAfter(t.workspace, () => t.alice.submit(form, { name: ' CAFE.rest ' }));
+    const order = await waitForOrder(t.workspace, () => t.alice.submit(form, { name: ' CAFE.rest ' }));
     expect(textOf(order.card), 'the impact on the card').toMatch(/Mail will stop working.*bar\.rest/s);
     await t.bob.openHome();
     await t.workspace.waitFor(
@@ -98,7 +100,7 @@ describe('a delete', () => {
       { what: 'the worst impact in Bob’s Home tab' },
     );
     await t.alice.click(order.card, 'order_cancel');
-    await order.ends('CANCELLED');
+    await order.waitForResult('CANCELLED');
   });
 });
 
@@ -115,9 +117,9 @@ describe('new nameservers', () => {
     dns().world.serve('bar.rest', ['ns1.new.example', 'ns2.new.example'], lines);
     const draft = await requestDraft('nameservers bar.rest ns1.new.example ns2.new.example');
     expect(textOf(draft)).toMatch(/The new nameservers answer for the name with the current DNS records/);
-    const order = await orderAfter(t.workspace, () => t.alice.click(draft, 'order_confirm'));
+    const order = await waitForOrder(t.workspace, () => t.alice.click(draft, 'order_confirm'));
     await t.bob.click(order.card, 'order_approve');
-    await order.ends('SUCCEEDED');
+    await order.waitForResult('SUCCEEDED');
     expect(requestsOf(t.service, order)).toHaveLength(1);
   });
 
@@ -147,7 +149,7 @@ describe('new nameservers', () => {
 });
 
 test('the impact of an auth code is added to the posted card', async () => {
-  const order = await ask(t.workspace, t.alice, '/domain authcode cafe.rest');
+  const order = await requestByCommand(t.workspace, t.alice, '/domain authcode cafe.rest');
   await until('the card shows the impact', () => textOf(order.card).includes('No transfer lock'));
   expect(textOf(order.card)).not.toContain('couldn’t be checked');
 });
@@ -168,7 +170,7 @@ describe('a new finding between the request and the approval', () => {
     );
     expect(requestsOf(t.service, order)).toEqual([]);
     await t.bob.click(order.card, 'order_approve');
-    await order.ends('SUCCEEDED');
+    await order.waitForResult('SUCCEEDED');
     expect(requestsOf(t.service, order)).toHaveLength(1);
   });
 
@@ -177,7 +179,7 @@ describe('a new finding between the request and the approval', () => {
     const hosts = ['ns1.new.example', 'ns2.new.example'];
     dns().world.serve('slow.rest', hosts, []);
     const draft = await requestDraft(`nameservers slow.rest ${hosts.join(' ')}`);
-    const order = await orderAfter(t.workspace, () => t.alice.click(draft, 'order_confirm'));
+    const order = await waitForOrder(t.workspace, () => t.alice.click(draft, 'order_confirm'));
     await until('the impact on the card', () => textOf(order.card).includes('The new nameservers answer'));
     await t.demo.moveTime(2.5 * 24 * HOUR_MS);
     for (const server of hosts) dns().faults.set({ kind: 'silence', match: { server } });
@@ -188,7 +190,7 @@ describe('a new finding between the request and the approval', () => {
     expect(requestsOf(t.service, order)).toEqual([]);
     dns().faults.clear();
     await t.alice.click(order.card, 'order_cancel');
-    await order.ends('CANCELLED');
+    await order.waitForResult('CANCELLED');
   });
 });
 
@@ -214,10 +216,10 @@ describe('names that redirect to another one', () => {
     const form = await openForm(t.workspace, t.alice, '/domain redirect www.cafe.rest');
     const target = 'https://Target.rest/menu';
     await watchUnused('target.rest');
-    const order = await orderAfter(t.workspace, () =>
+    const order = await waitForOrder(t.workspace, () =>
       t.alice.submit(form, { target, type: 'DOMAIN', mode: 'HTTP' }),
     );
-    await order.ends('SUCCEEDED');
+    await order.waitForResult('SUCCEEDED');
     const text = textOf(await requestDraft('delete target.rest'));
     expect(text).toMatch(/www\.cafe\.rest will break: it redirects to this name/);
     expect(text).not.toContain('No website or mail found');

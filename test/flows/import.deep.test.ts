@@ -1,12 +1,19 @@
 import { describe, expect, test } from 'vitest';
-import { answerTo, DOMAINS, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import {
+  actAndReadReply,
+  DOMAINS,
+  openForm,
+  readCommandReply,
+  textOf,
+  useTestDemo,
+} from '../support/demo.ts';
 
 /* Names as people type them, and lists exported from other programs. */
 
 const t = useTestDemo();
 
 function send(text: string): Promise<string> {
-  return answerTo(t.workspace, t.alice, text);
+  return readCommandReply(t.workspace, t.alice, text);
 }
 
 /** Alice's ephemeral message after an action, with its buttons. */
@@ -26,7 +33,9 @@ describe('names as people type them', () => {
       );
       expect(textOf(answer)).toMatch(/I added nothing to the watch list.*www\.example\.com.*example\.com/);
       expect(await t.demo.bot.expiry.find('www.example.com')).toBeUndefined();
-      const watched = await toldAfter(t.workspace, t.alice, () => t.alice.click(answer, 'watch_domain'));
+      const watched = await actAndReadReply(t.workspace, t.alice, () =>
+        t.alice.click(answer, 'watch_domain'),
+      );
       expect(watched).toContain('example.com');
       expect((await t.demo.bot.expiry.find('example.com'))?.expiry?.at).toEqual(new Date('2027-09-01'));
     },
@@ -76,7 +85,7 @@ describe('a list from another program', () => {
       /1 name added, 1 line rejected.*Line 3.*www\.old4\.de.*old4\.de.*“created”.*I imported no dates/s,
     );
     expect((await t.demo.bot.expiry.find('old3.de'))?.expiry).toBeUndefined();
-    await toldAfter(t.workspace, t.alice, () => t.alice.click(report, 'watch_domain'));
+    await actAndReadReply(t.workspace, t.alice, () => t.alice.click(report, 'watch_domain'));
     expect(await t.demo.bot.expiry.find('old4.de')).toBeDefined();
   });
 });

@@ -8,17 +8,17 @@ import {
 import type { Message } from '@domain-steward/slack-workspace';
 import { beforeAll, expect, test } from 'vitest';
 import {
+  actAndReadReply,
   actUntilOpened,
-  answerTo,
   buttonsOf,
   link,
+  readCommandReply,
   textOf,
-  toldAfter,
   until,
   useTestDemo,
 } from '../support/demo.ts';
-import { ask, orderAfter, type SeenOrder } from '../support/orders.ts';
-import { auditLog } from '../support/people.ts';
+import { requestByCommand, type VisibleOrder, waitForOrder } from '../support/orders.ts';
+import { downloadAuditLog } from '../support/people.ts';
 
 /*
  * Each unexplained change is one incident, reported once, with what to do. One name is stolen step by step; the tests
@@ -48,7 +48,7 @@ beforeAll(async () => {
   const scene: StoryContext = { service: t.service, dns: sandbox, name: NAME };
   await setUpStory(scene);
   steps = theft(scene);
-  await answerTo(t.workspace, t.alice, `/domain watch ${NAME}`);
+  await readCommandReply(t.workspace, t.alice, `/domain watch ${NAME}`);
   await until(
     'a lookup',
     async () => {
@@ -59,7 +59,7 @@ beforeAll(async () => {
   );
 }, 60_000);
 
-const showName = () => answerTo(t.workspace, t.alice, `/domain name ${NAME}`);
+const showName = () => readCommandReply(t.workspace, t.alice, `/domain name ${NAME}`);
 const isReply = ({ ts, thread_ts }: Message) => thread_ts !== undefined && thread_ts !== ts;
 /** The messages of incidents, oldest first. */
 const incidents = (channel = ALERTS): Message[] =>
@@ -89,9 +89,9 @@ async function advanceAndLookUp(days: number): Promise<void> {
 /**
  * Approves a renewal and waits for the registry's new date. After that the registry is queried once a week.
  */
-async function approveRenewal(order: SeenOrder): Promise<void> {
+async function approveRenewal(order: VisibleOrder): Promise<void> {
   await t.bob.click(order.card, 'order_approve');
-  await order.ends('SUCCEEDED');
+  await order.waitForResult('SUCCEEDED');
   // Facts have a precision of seconds.
   const secondsOf = (ms = 0) => Math.floor(ms / 1_000);
   const shown = secondsOf(t.service.state.publicDomain(NAME)?.expires);
@@ -122,7 +122,7 @@ async function waitForChange(hours: number, kind: string): Promise<Message> {
 }
 
 test('a removed lock is reported with its former value and the orders that were checked', async () => {
-  const order = await ask(t.workspace, t.alice, `/domain renew ${NAME}`);
+  const order = await requestByCommand(t.workspace, t.alice, `/domain renew ${NAME}`);
   await approveRenewal(order);
   steps[0]?.run();
   const incident = await waitForChange(8 * 24, 'lock');
@@ -145,7 +145,7 @@ test('a removed lock is reported with its former value and the orders that were 
 });
 
 test('an approver of an order for the name must click twice, after seeing the incident', async () => {
-  const order = await ask(t.workspace, t.alice, `/domain renew ${NAME}`);
+  const order = await requestByCommand(t.workspace, t.alice, `/domain renew ${NAME}`);
   const before = t.bob.ephemerals().length;
   await Promise.all([t.bob.click(order.card, 'order_approve'), t.bob.click(order.card, 'order_approve')]);
   await until('replies to both clicks', () => t.bob.ephemerals().length === before + 2);
@@ -156,7 +156,7 @@ test('an approver of an order for the name must click twice, after seeing the in
 });
 
 test('unwatching the name during the incident needs a second person', async () => {
-  expect(await answerTo(t.workspace, t.bob, `/domain unwatch ${NAME}`)).toContain(
+  expect(await readCommandReply(t.workspace, t.bob, `/domain unwatch ${NAME}`)).toContain(
     'Another person must confirm this change',
   );
   expect(await showName()).toContain('No one here ordered this');
@@ -202,7 +202,7 @@ test('a transfer to another registrar is reported, and isn’t taken for a renew
   expect(textOf(thread(incident)[0] ?? incident), 'no advice that can’t work anymore').not.toMatch(
     /reject the transfer/,
   );
-  expect(await answerTo(t.workspace, t.alice, '/domain expiring 900')).toContain(
+  expect(await readCommandReply(t.workspace, t.alice, '/domain expiring 900')).toContain(
     'That’s a transfer, not a renewal',
   );
   expect(day, 'the expiry day before').toBeDefined();
@@ -215,7 +215,7 @@ test('a transfer to another registrar is reported, and isn’t taken for a renew
 
 test('only approvers and admins can mark a change as ours, and then the new date counts', async () => {
   const incident = latest();
-  expect(await toldAfter(t.workspace, t.alice, () => t.alice.click(incident, 'alert_ours'))).toMatch(
+  expect(await actAndReadReply(t.workspace, t.alice, () => t.alice.click(incident, 'alert_ours'))).toMatch(
     /Only approvers and admins/,
   );
   const form = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(incident, 'alert_ours'));
@@ -228,11 +228,11 @@ test('only approvers and admins can mark a change as ours, and then the new date
   );
   await until('the registry’s date in the list', async () => {
     await t.demo.bot.catchUp();
-    return !(await answerTo(t.workspace, t.alice, '/domain expiring 900')).includes(
+    return !(await readCommandReply(t.workspace, t.alice, '/domain expiring 900')).includes(
       'That’s a transfer, not a renewal',
     );
   });
-  const { csv } = await auditLog(t.workspace, '/domain audit');
+  const { csv } = await downloadAuditLog(t.workspace, '/domain audit');
   expect(csv, 'the audit log').toMatch(/,incident_opened,Domain Steward,,,incident,.*lock: statuses from /);
   expect(csv).toMatch(/,incident_joined,Domain Steward,,,incident,.*registrar: registrar from "/);
   expect(csv).toMatch(/,incident_ours,Bob \(U0BOB\),,,incident,.*We moved it to the new registrar/);
@@ -248,13 +248,13 @@ test('an order in the demo system doesn’t explain a change of the live name', 
     nameServers,
   });
   await link(t.workspace, t.alice, SANDBOX_ACCOUNTS.aliceDemoSystem);
-  await answerTo(t.workspace, t.alice, '/domain use 1');
-  await answerTo(t.workspace, t.alice, `/domain nameservers ${NAME} ${hosts.join(' ')}`);
+  await readCommandReply(t.workspace, t.alice, '/domain use 1');
+  await readCommandReply(t.workspace, t.alice, `/domain nameservers ${NAME} ${hosts.join(' ')}`);
   const draft = t.alice.ephemerals().at(-1);
   if (draft === undefined) throw new Error('no confirmation was requested');
   const form = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
-  const order = await orderAfter(t.workspace, () => t.alice.submit(form, { name: NAME }));
-  await order.ends('SUCCEEDED');
+  const order = await waitForOrder(t.workspace, () => t.alice.submit(form, { name: NAME }));
+  await order.waitForResult('SUCCEEDED');
   t.service.registry.show(NAME, { nameServers: hosts });
   const incident = await waitForChange(8 * 24, 'nameservers');
   expect(incidents(), 'a second incident after 72 hours').toHaveLength(2);

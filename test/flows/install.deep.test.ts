@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { findHelm } from '../../.ci/helm.mjs';
 import { parseVaultKeys } from '../../src/config/environment.ts';
 import { startChild } from '../support/child.ts';
-import { answerTo } from '../support/demo.ts';
+import { readCommandReply } from '../support/demo.ts';
 import { MAIN, type Surroundings, startSurroundings } from '../support/harness.ts';
 
 /*
@@ -108,8 +108,8 @@ test('the Socket Mode guide leads to a bot that creates its key and responds, an
   };
   const bot = await s.start(MAIN, env);
   const alice = s.workspace.as('U0ALICE');
-  expect(await answerTo(s.workspace, alice, '/domain help')).toContain('/domain watch');
-  expect(await answerTo(s.workspace, alice, '/domain link')).toContain('SERVICE_JSON_URL');
+  expect(await readCommandReply(s.workspace, alice, '/domain help')).toContain('/domain watch');
+  expect(await readCommandReply(s.workspace, alice, '/domain link')).toContain('SERVICE_JSON_URL');
 
   const file = join(s.folder, 'data', 'credentials.key');
   expect((await stat(file)).mode & 0o777).toBe(0o600);

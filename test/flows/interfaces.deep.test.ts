@@ -1,8 +1,8 @@
 import type { View } from '@domain-steward/slack-workspace';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { answerTo, openForm, textOf, useTestDemo } from '../support/demo.ts';
-import { approvedBy, ask, orderAfter, requestsOf } from '../support/orders.ts';
-import { choicesOf, fieldsOf, linkApplication } from '../support/people.ts';
+import { openForm, readCommandReply, textOf, useTestDemo } from '../support/demo.ts';
+import { approveRequested, requestByCommand, requestsOf, waitForOrder } from '../support/orders.ts';
+import { linkApplication, listFields, listOptions } from '../support/people.ts';
 
 /* The request determines the interface, regardless of how the account signs in. */
 
@@ -15,7 +15,7 @@ describe('with both interfaces', () => {
 
   test('a password account can use every documented redirect, and the form shows the interface', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain redirect hello@cafe.rest');
-    expect(fieldsOf(view)).toEqual([
+    expect(listFields(view)).toEqual([
       'source',
       'target',
       'type',
@@ -25,8 +25,8 @@ describe('with both interfaces', () => {
       'reason',
       'send_at',
     ]);
-    expect(choicesOf(view, 'type')).toEqual(['DOMAIN', 'domain', 'email']);
-    expect(choicesOf(view, 'mode')).toEqual(['HTTP', 'frame', 'single']);
+    expect(listOptions(view, 'type')).toEqual(['DOMAIN', 'domain', 'email']);
+    expect(listOptions(view, 'mode')).toEqual(['HTTP', 'frame', 'single']);
     expect(textOf(view)).toContain('Uses the service’s JSON interface.');
 
     const shown = () => textOf(t.alice.openedViews().find(({ id }) => id === view.id) ?? view);
@@ -39,8 +39,8 @@ describe('with both interfaces', () => {
       what: 'the form to show why it uses XML',
     });
     const typed = { target: 'bob@team.example', type: 'email', mode: 'single', title: 'Hello' };
-    const order = await orderAfter(t.workspace, () => t.alice.submit(view, typed));
-    await order.ends('SUCCEEDED');
+    const order = await waitForOrder(t.workspace, () => t.alice.submit(view, typed));
+    await order.waitForResult('SUCCEEDED');
     expect(redirects().at(-1)).toMatchObject({
       interface: 'xml',
       body: expect.stringMatching(
@@ -62,16 +62,16 @@ describe('with both interfaces', () => {
         mode: expect.stringMatching(/HTTP mode needs the JSON interface.*a backup target needs XML/),
       },
     });
-    const order = await orderAfter(t.workspace, () => t.alice.submit(view, { mode: 'HTTP', backup: '' }));
-    await order.ends('SUCCEEDED');
+    const order = await waitForOrder(t.workspace, () => t.alice.submit(view, { mode: 'HTTP', backup: '' }));
+    await order.waitForResult('SUCCEEDED');
     expect(redirects().at(-1)).toMatchObject({ interface: 'json', body: { type: 'DOMAIN', mode: 'HTTP' } });
   });
 
   test('a trusted application signs XML with its name', async () => {
     const view = await openForm(t.workspace, t.ada, '/domain redirect shop.cafe.rest');
     const typed = { target: 'https://shop.example/2', type: 'DOMAIN', mode: 'frame', title: 'Shop' };
-    const order = await orderAfter(t.workspace, () => t.ada.submit(view, typed));
-    await order.ends('SUCCEEDED');
+    const order = await waitForOrder(t.workspace, () => t.ada.submit(view, typed));
+    await order.waitForResult('SUCCEEDED');
     expect(redirects().at(-1)?.body).toMatch(
       /<authentication><trusted_application><uuid>.*<application><name>steward-sandbox<\/name><\/application>.*<type>domain<\/type><mode>frame<\/mode>/,
     );
@@ -90,14 +90,14 @@ describe('with both interfaces', () => {
 
   test('an SSL contact uses XML if chosen, without the JSON-only fields', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain ssl-contact 501');
-    expect(fieldsOf(view)).toEqual(expect.arrayContaining(['fname', 'lname', 'interface']));
+    expect(listFields(view)).toEqual(expect.arrayContaining(['fname', 'lname', 'interface']));
     expect(textOf(view)).toContain('Uses the service’s JSON interface');
     const overXml = await chooseXml(view);
-    expect(fieldsOf(overXml)).not.toContain('fname');
+    expect(listFields(overXml)).not.toContain('fname');
     expect(textOf(overXml)).toContain('I send the ID first');
     const typed = { address: '1 Quay\nGate 4', fax: '030 5550101' };
-    const order = await orderAfter(t.workspace, () => t.alice.submit(overXml, typed));
-    await order.ends('SUCCEEDED');
+    const order = await waitForOrder(t.workspace, () => t.alice.submit(overXml, typed));
+    await order.waitForResult('SUCCEEDED');
     expect(textOf(order.card)).toContain('· XML ·');
     expect(t.service.requestsFor({ task: 'sslContact.update' }).at(-1)?.body).toMatch(
       /<auth><user>alice<.*<contact><id>501<\/id><address>1 Quay,Gate 4<\/address><fax>030 5550101<\/fax><\/contact>/,
@@ -107,14 +107,14 @@ describe('with both interfaces', () => {
   test('a new user uses XML if chosen, with the parent user as the owner', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain user');
     const overXml = await chooseXml(view);
-    expect(fieldsOf(overXml)).not.toContain('parent_status');
-    expect(fieldsOf(overXml)).toContain('user_mail_key');
+    expect(listFields(overXml)).not.toContain('parent_status');
+    expect(listFields(overXml)).toContain('user_mail_key');
     const typed = {
       ...{ user: 'nora', context: '4', defaultEmail: 'nora@team.example' },
       ...{ parent_user: 'frontdesk', parent_context: '4' },
     };
-    const order = await orderAfter(t.workspace, () => t.alice.submit(overXml, typed));
-    await order.ends('SUCCEEDED');
+    const order = await waitForOrder(t.workspace, () => t.alice.submit(overXml, typed));
+    await order.waitForResult('SUCCEEDED');
     expect(t.service.requestsFor({ task: 'user.create', name: 'nora' })).toMatchObject([
       {
         interface: 'xml',
@@ -125,7 +125,7 @@ describe('with both interfaces', () => {
 
   test('a mail key makes a new user’s request use XML, and the notice names the user', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain user');
-    expect(fieldsOf(view)).toContain('user_mail_key');
+    expect(listFields(view)).toContain('user_mail_key');
     expect(textOf(view), 'the note that the position is a guess').toContain(
       'where it goes in the request, so I send it last.',
     );
@@ -142,8 +142,8 @@ describe('with both interfaces', () => {
         parent_defaultEmail: expect.stringMatching(/email needs the JSON.*the mail key needs XML/),
       },
     });
-    const order = await orderAfter(t.workspace, () => t.alice.submit(view, { parent_defaultEmail: '' }));
-    const reply = textOf(await order.ends('SUCCEEDED'));
+    const order = await waitForOrder(t.workspace, () => t.alice.submit(view, { parent_defaultEmail: '' }));
+    const reply = textOf(await order.waitForResult('SUCCEEDED'));
     expect(reply).toContain('*NOTICE* `MSG13003`');
     expect(reply).toContain('(user olga, 4)');
     expect(t.service.requestsFor({ task: 'user.create', name: 'olga' })).toMatchObject([
@@ -161,11 +161,13 @@ describe('without an XML address', () => {
 
   test('forms offer the JSON fields and explain how to get the others', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain redirect www.cafe.rest');
-    expect(fieldsOf(view)).toEqual(['source', 'target', 'type', 'mode', 'reason', 'send_at']);
+    expect(listFields(view)).toEqual(['source', 'target', 'type', 'mode', 'reason', 'send_at']);
     expect(textOf(view)).toMatch(/Email redirects.*need the XML interface.*SERVICE_XML_URL/);
     await t.alice.close(view);
-    expect(fieldsOf(await openForm(t.workspace, t.alice, '/domain user'))).not.toContain('user_mail_key');
-    expect(fieldsOf(await openForm(t.workspace, t.alice, '/domain ssl-contact'))).not.toContain('interface');
+    expect(listFields(await openForm(t.workspace, t.alice, '/domain user'))).not.toContain('user_mail_key');
+    expect(listFields(await openForm(t.workspace, t.alice, '/domain ssl-contact'))).not.toContain(
+      'interface',
+    );
   });
 });
 
@@ -180,8 +182,11 @@ describe('with sessions on both interfaces', () => {
   });
 
   test('the session is in a cookie over JSON and in the body over XML', async () => {
-    const renewal = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew pasta.rest'));
-    await renewal.ends('SUCCEEDED');
+    const renewal = await approveRequested(
+      t.bob,
+      requestByCommand(t.workspace, t.alice, '/domain renew pasta.rest'),
+    );
+    await renewal.waitForResult('SUCCEEDED');
     expect(t.service.requestsFor({ task: 'session.create' }).at(-1)).toMatchObject({
       path: '/v1/login',
       query: { timeout: ['7'] },
@@ -192,9 +197,11 @@ describe('with sessions on both interfaces', () => {
 
     const view = await openForm(t.workspace, t.alice, '/domain redirect shop.cafe.rest');
     const typed = { target: 'https://shop.example/3', type: 'domain', mode: 'frame' };
-    const order = await orderAfter(t.workspace, () => t.alice.submit(view, typed));
-    await order.ends('SUCCEEDED');
+    const order = await waitForOrder(t.workspace, () => t.alice.submit(view, typed));
+    await order.waitForResult('SUCCEEDED');
     expect(t.service.requestsFor({ task: 'redirect.update' }).at(-1)?.body).toContain('<auth_session><hash>');
-    expect(await answerTo(t.workspace, t.alice, '/domain prereg table-001')).toContain('table-001.rest');
+    expect(await readCommandReply(t.workspace, t.alice, '/domain prereg table-001')).toContain(
+      'table-001.rest',
+    );
   });
 });

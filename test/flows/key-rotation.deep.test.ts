@@ -3,9 +3,9 @@ import { SANDBOX_TRANSFER } from '@domain-steward/sandbox-service';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { findSealedKeys } from '../../src/store/sealed-keys.ts';
-import { answerTo, DOMAINS, link, openForm, toldAfter, until } from '../support/demo.ts';
-import { IMPATIENT, type RunningBot, type Surroundings, startSurroundings } from '../support/harness.ts';
-import { ask, orderAfter, requestsOf, type SeenOrder } from '../support/orders.ts';
+import { actAndReadReply, DOMAINS, link, openForm, readCommandReply, until } from '../support/demo.ts';
+import { type RunningBot, SHORT_LEASES, type Surroundings, startSurroundings } from '../support/harness.ts';
+import { requestByCommand, requestsOf, type VisibleOrder, waitForOrder } from '../support/orders.ts';
 import { DELEGATION } from '../support/people.ts';
 
 /* The key is rotated while two replicas are working: in the documented order, and in the wrong order. */
@@ -38,7 +38,7 @@ const bob = () => s.workspace.as('U0BOB');
 
 function startWith(...ids: readonly KeyId[]): Promise<RunningBot> {
   const keys = ids.map((id) => `${id}:${KEYS[id].toString('base64')}`).join(',');
-  return s.start(IMPATIENT, { CREDENTIALS_KEYS: keys });
+  return s.start(SHORT_LEASES, { CREDENTIALS_KEYS: keys });
 }
 
 async function restart(bot: RunningBot, ...ids: readonly KeyId[]): Promise<RunningBot> {
@@ -52,19 +52,19 @@ function routeTo(bot: RunningBot): void {
 }
 
 /** Requests a renewal at one bot and approves it at another. */
-async function approveAt(bot: RunningBot, requestedAt: RunningBot): Promise<SeenOrder> {
+async function approveAt(bot: RunningBot, requestedAt: RunningBot): Promise<VisibleOrder> {
   names += 1;
   const { name } = s.service.state.addDomain({ name: `rotation${names}.rest`, context: 4 });
   routeTo(requestedAt);
-  const order = await ask(s.workspace, alice(), `/domain renew ${name}`, DOMAINS, name);
+  const order = await requestByCommand(s.workspace, alice(), `/domain renew ${name}`, DOMAINS, name);
   routeTo(bot);
   await bob().click(order.card, 'order_approve');
   return order;
 }
 
 async function expectBothWork(): Promise<void> {
-  await (await approveAt(two, one)).ends('SUCCEEDED', 30_000);
-  await (await approveAt(one, two)).ends('SUCCEEDED', 30_000);
+  await (await approveAt(two, one)).waitForResult('SUCCEEDED', 30_000);
+  await (await approveAt(one, two)).waitForResult('SUCCEEDED', 30_000);
 }
 
 /** The keys in use, as `doctor` reports them. */
@@ -72,7 +72,7 @@ async function keysInUse(): Promise<string[]> {
   return (await findSealedKeys(db)).map(({ nouns: [, plural], keyId }) => `${plural} ${keyId}`).sort();
 }
 
-const stateOf = async (order: SeenOrder) =>
+const stateOf = async (order: VisibleOrder) =>
   (await db.query<{ state: string }>('SELECT state FROM orders WHERE id = $1', [order.id])).rows[0]?.state;
 
 /** How often a bot tried to open something without its key. */
@@ -85,7 +85,7 @@ test(
   'adding the new key, moving it to the front and removing the old one interrupts nothing',
   async () => {
     const form = await openForm(s.workspace, alice(), `/domain transfer ${SANDBOX_TRANSFER.name}`);
-    const transfer = await orderAfter(s.workspace, () =>
+    const transfer = await waitForOrder(s.workspace, () =>
       alice().submit(form, { ...DELEGATION, auth: SANDBOX_TRANSFER.authCode }),
     );
     const bots: RunningBot[] = [one, two];
@@ -101,7 +101,7 @@ test(
     ).toBe(true);
     expect(await keysInUse()).toEqual(['accounts new', 'keys of the ledger new', 'orders old']);
     await bob().click(transfer.card, 'order_approve');
-    await transfer.ends('SUCCEEDED');
+    await transfer.waitForResult('SUCCEEDED');
     expect(await keysInUse()).toEqual(['accounts new', 'keys of the ledger new']);
 
     one = await restart(one, 'new');
@@ -120,19 +120,19 @@ test(
     one = await restart(one, 'next', 'new');
     await until('the credentials are resealed', async () => (await keysInUse()).includes('accounts next'));
     const [, address = ''] =
-      /(http\S+\.ics)/.exec(await answerTo(workspace, alice(), '/domain calendar')) ?? [];
-    const fetched = await ask(workspace, alice(), '/domain authcode olive.rest');
-    const result = await fetched.ends('SUCCEEDED');
+      /(http\S+\.ics)/.exec(await readCommandReply(workspace, alice(), '/domain calendar')) ?? [];
+    const fetched = await requestByCommand(workspace, alice(), '/domain authcode olive.rest');
+    const result = await fetched.waitForResult('SUCCEEDED');
 
-    await (await approveAt(two, one)).ends('SUCCEEDED', 30_000);
+    await (await approveAt(two, one)).waitForResult('SUCCEEDED', 30_000);
 
     routeTo(two);
-    const refused = await answerTo(workspace, alice(), '/domain renew tapas.rest');
+    const refused = await readCommandReply(workspace, alice(), '/domain renew tapas.rest');
     expect(refused).toMatch(/an encryption key is missing.*[Nn]othing is lost.*Try again/s);
     expect(refused).not.toMatch(/domain link/);
-    const hidden = await toldAfter(workspace, alice(), () => alice().click(result, 'order_reveal'));
+    const hidden = await actAndReadReply(workspace, alice(), () => alice().click(result, 'order_reveal'));
     expect(hidden).toMatch(/key is missing.*kept for an hour/s);
-    expect(await answerTo(workspace, alice(), '/domain calendar')).toMatch(/still works/);
+    expect(await readCommandReply(workspace, alice(), '/domain calendar')).toMatch(/still works/);
     const feed = await fetch(new URL(new URL(address).pathname, two.url));
     expect(feed.status, 'status of the existing feed address').toBe(200);
     routeTo(one);
@@ -142,7 +142,7 @@ test(
     // No remaining replica can carry this order out.
     names += 1;
     const { name } = s.service.state.addDomain({ name: `rotation${names}.rest`, context: 4 });
-    const order = await ask(workspace, alice(), `/domain renew ${name}`, DOMAINS, name);
+    const order = await requestByCommand(workspace, alice(), `/domain renew ${name}`, DOMAINS, name);
     await one.child.kill('SIGKILL');
     routeTo(two);
     const before = await countMissingKeys(two);
@@ -153,7 +153,7 @@ test(
     await two.child.line(/"keyId":"next".*key is missing/);
 
     two = await restart(two, 'new', 'next');
-    await order.ends('SUCCEEDED', 30_000);
+    await order.waitForResult('SUCCEEDED', 30_000);
     expect(requestsOf(s.service, order)).toHaveLength(1);
     const { rows } = await db.query(`SELECT id FROM orders WHERE state = 'FAILED'`);
     expect(rows).toEqual([]);

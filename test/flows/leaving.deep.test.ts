@@ -1,7 +1,15 @@
 import type { PersonChanges } from '@domain-steward/slack-workspace';
 import { afterEach, describe, expect, test } from 'vitest';
-import { answerTo, link, openForm, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
-import { ask, requestsOf, type SeenOrder } from '../support/orders.ts';
+import {
+  actAndReadReply,
+  link,
+  openForm,
+  readCommandReply,
+  textOf,
+  until,
+  useTestDemo,
+} from '../support/demo.ts';
+import { requestByCommand, requestsOf, type VisibleOrder } from '../support/orders.ts';
 import { linkTwoFactor } from '../support/people.ts';
 
 /*
@@ -46,14 +54,15 @@ async function sealedForAlice(): Promise<string[]> {
   return all.filter((row) => /"(sealed|sealed_input)": ?"/.test(row));
 }
 
-async function expectStopped(order: SeenOrder): Promise<void> {
-  const reply = textOf(await order.ends('FAILED'));
+async function expectStopped(order: VisibleOrder): Promise<void> {
+  const reply = textOf(await order.waitForResult('FAILED'));
   expect(reply).toContain('The requester is no longer a full member of this workspace, so nothing was sent.');
   expect(requestsOf(t.service, order), 'requests to the service').toEqual([]);
 }
 
-const requestRenewal = (name: string) => ask(t.workspace, t.alice, `/domain renew ${name}`);
-const reply = (person: typeof t.alice, act: () => Promise<unknown>) => toldAfter(t.workspace, person, act);
+const requestRenewal = (name: string) => requestByCommand(t.workspace, t.alice, `/domain renew ${name}`);
+const reply = (person: typeof t.alice, act: () => Promise<unknown>) =>
+  actAndReadReply(t.workspace, person, act);
 
 describe('when Slack sends the event', () => {
   test.each<[what: string, changes: PersonChanges]>([
@@ -70,8 +79,8 @@ describe('when Slack sends the event', () => {
   });
 
   test('everything sealed for them is deleted before the event is acknowledged', async () => {
-    const authcode = await ask(t.workspace, t.alice, '/domain authcode tavern.rest');
-    await authcode.ends('SUCCEEDED');
+    const authcode = await requestByCommand(t.workspace, t.alice, '/domain authcode tavern.rest');
+    await authcode.waitForResult('SUCCEEDED');
     const transfer = await openForm(t.workspace, t.alice, '/domain transfer bistro.rest');
     const before = new Set(await rows('orders'));
     await t.alice.submit(transfer, {
@@ -83,7 +92,7 @@ describe('when Slack sends the event', () => {
     });
     await until('the transfer’s row', async () => (await rows('orders')).some((row) => !before.has(row)));
     const [, path] =
-      /(\/calendar\/\S+\.ics)/.exec(await answerTo(t.workspace, t.alice, '/domain calendar')) ?? [];
+      /(\/calendar\/\S+\.ics)/.exec(await readCommandReply(t.workspace, t.alice, '/domain calendar')) ?? [];
     expect((await fetch(`${t.botUrl}${path}`)).status).toBe(200);
     expect(await reply(t.alice, () => t.alice.command('C0DOMAINS', '/domain delete mezze.rest'))).toMatch(
       /Delete/,
@@ -145,21 +154,21 @@ describe('while Slack can’t return a person', () => {
       );
     }
     await t.workspace.changePerson('U0ADA', { is_admin: true });
-    expect(await answerTo(t.workspace, t.ada, '/domain settings')).toContain(
+    expect(await readCommandReply(t.workspace, t.ada, '/domain settings')).toContain(
       'Slack can’t confirm right now that you’re an admin. Try again in a minute.',
     );
     t.workspace.faults.clear();
     expect((await openForm(t.workspace, t.ada, '/domain settings')).callback_id).toBe('settings');
     await t.bob.click(order.card, 'order_approve');
-    await order.ends('SUCCEEDED');
+    await order.waitForResult('SUCCEEDED');
   });
 
   test('a cached person isn’t looked up again between the click and the request', async () => {
-    await answerTo(t.workspace, t.bob, '/domain whoami');
+    await readCommandReply(t.workspace, t.bob, '/domain whoami');
     const order = await requestRenewal('cafe.rest');
     const before = t.workspace.calls.length;
     await t.bob.click(order.card, 'order_approve');
-    await order.ends('SUCCEEDED');
+    await order.waitForResult('SUCCEEDED');
     const methods = new Set(t.workspace.calls.slice(before).map(({ method }) => method));
     expect([...methods].sort()).toEqual(['chat.postMessage', 'chat.update']);
   });

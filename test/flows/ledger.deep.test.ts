@@ -1,8 +1,8 @@
 import { nodeCryptography, type Report, verify } from 'domain-steward-verify';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { answerTo, DOMAINS, textOf, until, useTestDemo } from '../support/demo.ts';
-import { ask } from '../support/orders.ts';
+import { DOMAINS, readCommandReply, textOf, until, useTestDemo } from '../support/demo.ts';
+import { requestByCommand } from '../support/orders.ts';
 import { type Receiver, startReceiver, WEBHOOK_SECRET } from '../support/webhook-receiver.ts';
 
 /* Decisions are proved from a file, the key's fingerprint and an anchor, by the separate verifier. */
@@ -25,7 +25,7 @@ async function downloadFile(
   const directMessagesWithFiles = () =>
     t.workspace.messages(`D${userId.slice(1)}`).filter(({ files }) => files !== undefined);
   const before = directMessagesWithFiles().length;
-  const reply = await answerTo(t.workspace, t.workspace.as(userId), command);
+  const reply = await readCommandReply(t.workspace, t.workspace.as(userId), command);
   const file = await t.workspace.waitFor(() => directMessagesWithFiles()[before]?.files?.[0], {
     what: `the file of ${command}`,
   });
@@ -47,9 +47,9 @@ function verifyText(text: string, key: string, anchors: readonly string[] = []):
 const fingerprint = () => /"fingerprint":"(SHA256:[^"]+)"/.exec(t.logged())?.[1] ?? '';
 
 test('a receipt proves its order, and the ledger proves everything, up to a published anchor', async () => {
-  const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest 2');
+  const order = await requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest 2');
   await t.bob.click(order.card, 'order_approve');
-  await order.ends('SUCCEEDED');
+  await order.waitForResult('SUCCEEDED');
   await t.demo.moveTime(HOUR_MS);
   const anchor = await t.workspace.waitFor(
     () => {
@@ -112,9 +112,11 @@ test('the metrics show when seals and webhooks were sent, and which webhook is p
 });
 
 test('people who can’t see an order get no receipt, and only admins get the ledger', async () => {
-  expect(await answerTo(t.workspace, t.alice, '/domain receipt zzzzzzzzzzzz')).toContain('zzzzzzzzzzzz');
-  expect(await answerTo(t.workspace, t.alice, '/domain ledger')).toMatch(/Only admins/);
-  expect(await answerTo(t.workspace, t.ada, '/domain ledger 2026-13-01')).toContain('isn’t a date');
+  expect(await readCommandReply(t.workspace, t.alice, '/domain receipt zzzzzzzzzzzz')).toContain(
+    'zzzzzzzzzzzz',
+  );
+  expect(await readCommandReply(t.workspace, t.alice, '/domain ledger')).toMatch(/Only admins/);
+  expect(await readCommandReply(t.workspace, t.ada, '/domain ledger 2026-13-01')).toContain('isn’t a date');
 });
 
 test('a row changed with the triggers disabled is found and reported within an hour', async () => {

@@ -1,7 +1,7 @@
 import { SANDBOX_ACCOUNTS } from '@domain-steward/sandbox-service';
 import { beforeAll, expect, test } from 'vitest';
-import { answerTo, toldAfter, useTestDemo } from '../support/demo.ts';
-import { clickAs, ephemeral, linkApplication } from '../support/people.ts';
+import { actAndReadReply, readCommandReply, useTestDemo } from '../support/demo.ts';
+import { clickAs, linkApplication, waitForEphemeral } from '../support/people.ts';
 
 /* The user data that the service returns at login. */
 
@@ -10,22 +10,22 @@ const t = useTestDemo();
 beforeAll(() => linkApplication(t.workspace, t.ada));
 
 test('whoami shows the service’s data, without secrets, and when it was last checked', async () => {
-  const text = await answerTo(t.workspace, t.alice, '/domain whoami');
+  const text = await readCommandReply(t.workspace, t.alice, '/domain whoami');
   expect(text).toMatch(/alice in context 4.*last checked/);
   expect(text).toMatch(
     /The service says: email \S+@\S+, status 1, substatus 0, owner alice in context 4, language en/,
   );
   expect(text).not.toContain(SANDBOX_ACCOUNTS.alice.password);
-  expect(await answerTo(t.workspace, t.ada, '/domain whoami')).toContain(
+  expect(await readCommandReply(t.workspace, t.ada, '/domain whoami')).toContain(
     'no documented way to read more about this account',
   );
 });
 
 test('rights, profile and customer are loaded on demand, shown to their owner and not stored', async () => {
-  const whoami = await ephemeral(t.workspace, t.alice, 'whoami', ({ text }) =>
+  const whoami = await waitForEphemeral(t.workspace, t.alice, 'whoami', ({ text }) =>
     text.includes('alice in context 4'),
   );
-  const details = await toldAfter(t.workspace, t.alice, () => t.alice.click(whoami, 'whoami_details'));
+  const details = await actAndReadReply(t.workspace, t.alice, () => t.alice.click(whoami, 'whoami_details'));
   expect(details).toMatch(/Acls (?:1 )?task: domain/i);
   expect(details).toContain('Profile timezone: UTC');
   expect(details).toContain('Customer name: Team Example');
@@ -40,7 +40,7 @@ test('rights, profile and customer are loaded on demand, shown to their owner an
 
   const before = t.service.requests.length;
   const value = JSON.stringify(whoami.blocks).match(/"value":"([^"]+)"/)?.[1] ?? '';
-  const refused = await toldAfter(t.workspace, t.bob, () =>
+  const refused = await actAndReadReply(t.workspace, t.bob, () =>
     clickAs(t.workspace, 'U0BOB', 'whoami_details', value),
   );
   expect(refused).toContain('no longer linked');

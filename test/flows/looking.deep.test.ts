@@ -2,16 +2,16 @@ import type { Actor, Message, View } from '@domain-steward/slack-workspace';
 import { afterEach, expect, test } from 'vitest';
 import {
   actUntilOpened,
-  answerTo,
   buttonsOf,
   DOMAINS,
   openForm,
+  readCommandReply,
   textOf,
   useTestDemo,
 } from '../support/demo.ts';
-import { allPages, approveOn, asSeen, openLook, viewNow } from '../support/looking.ts';
-import { ask, orderAfter, requestsOf, SeenOrder } from '../support/orders.ts';
-import { clickAs, closed, ephemeral } from '../support/people.ts';
+import { approveOn, getCurrentView, openDetails, readAllPages, removeEscapes } from '../support/looking.ts';
+import { requestByCommand, requestsOf, VisibleOrder, waitForOrder } from '../support/orders.ts';
+import { clickAs, expectFormClosed, waitForEphemeral } from '../support/people.ts';
 
 /* An order that doesn't fit on its card must be viewed in full before it can be approved. */
 
@@ -30,15 +30,19 @@ function createRows(label: string, count: number): string[] {
 }
 
 /** Alice requests new nameservers for many names. */
-async function requestBulkNameservers(label: string, count: number, channel = DOMAINS): Promise<SeenOrder> {
+async function requestBulkNameservers(
+  label: string,
+  count: number,
+  channel = DOMAINS,
+): Promise<VisibleOrder> {
   const form = await openForm(t.workspace, t.alice, '/domain bulk nameservers', channel);
   const before = t.alice.ephemerals().length;
   const file = t.alice.upload('names.csv', ['name,nameservers', ...createRows(label, count)].join('\n'));
-  closed(await t.alice.submit(form, { file: [file] }));
-  const plan = await ephemeral(t.workspace, t.alice, 'the plan', (message) => {
+  expectFormClosed(await t.alice.submit(form, { file: [file] }));
+  const plan = await waitForEphemeral(t.workspace, t.alice, 'the plan', (message) => {
     return t.alice.ephemerals().indexOf(message) >= before && buttonsOf(message).includes('order_confirm');
   });
-  return orderAfter(t.workspace, () => t.alice.click(plan, 'order_confirm'), channel);
+  return waitForOrder(t.workspace, () => t.alice.click(plan, 'order_confirm'), channel);
 }
 
 async function openHome(person: Actor, shows: string): Promise<View> {
@@ -53,31 +57,31 @@ async function openHome(person: Actor, shows: string): Promise<View> {
 }
 
 /** The buttons of an order in Home. */
-function buttonsIn(view: View, order: SeenOrder): string[] {
+function buttonsIn(view: View, order: VisibleOrder): string[] {
   return buttonsOf({ blocks: view.blocks.filter(({ block_id: id }) => id === `home_${order.id}`) });
 }
 
-function waitForCopy(order: SeenOrder, channel: string): Promise<Message> {
-  const copy = new SeenOrder(t.workspace, order.id, channel);
+function waitForCopy(order: VisibleOrder, channel: string): Promise<Message> {
+  const copy = new VisibleOrder(t.workspace, order.id, channel);
   return t.workspace.waitFor(() => copy.messages()[0], { what: `a copy of ${order.id} in ${channel}` });
 }
 
 /** The nameservers of each name, as the service received them. */
-function receivedRequests(order: SeenOrder) {
+function receivedRequests(order: VisibleOrder) {
   return requestsOf(t.service, order).map(({ path, body }) => ({ path, body }));
 }
 
 test('an order for 25 names can be approved only in the view with every nameserver', async () => {
   const order = await requestBulkNameservers('home', 25);
-  await t.hurry(order.becomes('PENDING'));
+  await t.advanceClockUntil(order.waitForState('PENDING'));
   const home = await openHome(t.bob, order.id);
   expect(buttonsIn(home, order)).toEqual(['order_look', 'order_deny']);
   expect(buttonsOf(order.card)).not.toContain('order_approve');
-  const view = await openLook(t.workspace, t.bob, home, order.id);
+  const view = await openDetails(t.workspace, t.bob, home, order.id);
   expect(textOf(view), 'names to check first').toMatch(
     /Check these names first.*25 names.*not on the watch list/s,
   );
-  const pages = (await allPages(t.workspace, t.bob, view)).map(asSeen).join('\n');
+  const pages = (await readAllPages(t.workspace, t.bob, view)).map(removeEscapes).join('\n');
   for (let n = 1; n <= 25; n += 1) {
     const row = pages.slice(pages.indexOf(`${n}. home-${n}.rest`));
     expect(row).toMatch(
@@ -87,8 +91,8 @@ test('an order for 25 names can be approved only in the view with every nameserv
     );
     expect(row).toContain(`PUT /domain/home-${n}.rest · ${order.id}.${n}`);
   }
-  await t.bob.click(viewNow(t.bob, view), 'order_approve');
-  await t.hurry(order.ends('SUCCEEDED'));
+  await t.bob.click(getCurrentView(t.bob, view), 'order_approve');
+  await t.advanceClockUntil(order.waitForResult('SUCCEEDED'));
   expect(receivedRequests(order)).toHaveLength(25);
   for (const { path, body } of receivedRequests(order)) {
     const [, label = ''] = /\/(home-\d+)\.rest$/.exec(path) ?? [];
@@ -96,23 +100,26 @@ test('an order for 25 names can be approved only in the view with every nameserv
       nameServers: [{ name: `ns1.${label}.example` }, { name: `ns2.${label}.example` }],
     });
   }
-  await t.workspace.waitFor(() => (textOf(viewNow(t.bob, view)).includes('Approved') ? true : undefined), {
-    what: 'the view to show the approval',
-  });
+  await t.workspace.waitFor(
+    () => (textOf(getCurrentView(t.bob, view)).includes('Approved') ? true : undefined),
+    {
+      what: 'the view to show the approval',
+    },
+  );
 });
 
 test('a redirect target of 2,000 characters is shown and sent in full', async () => {
   const start = 'https://cafe.example/menu?a=1&b=_2_&c=*3*&';
   const target = `${start}${'d=4&'.repeat(500)}`.slice(0, 1_995).concat('tail!');
   const form = await openForm(t.workspace, t.alice, '/domain redirect www.cafe.rest');
-  const order = await orderAfter(t.workspace, () => t.alice.submit(form, { target }));
+  const order = await waitForOrder(t.workspace, () => t.alice.submit(form, { target }));
   expect(buttonsOf(order.card)).not.toContain('order_approve');
   const home = await openHome(t.bob, order.id);
   expect(buttonsIn(home, order)).toEqual(['order_look', 'order_deny']);
-  const view = await openLook(t.workspace, t.bob, home, order.id);
-  expect(asSeen(textOf(view)).replaceAll('\n', '')).toContain(target);
+  const view = await openDetails(t.workspace, t.bob, home, order.id);
+  expect(removeEscapes(textOf(view)).replaceAll('\n', '')).toContain(target);
   await t.bob.click(view, 'order_approve');
-  await order.ends('SUCCEEDED');
+  await order.waitForResult('SUCCEEDED');
   expect(requestsOf(t.service, order)).toMatchObject([{ body: { target } }]);
 });
 
@@ -125,17 +132,17 @@ test('an approver of a private bulk order must see every row before the approval
   expect(textOf(view)).toContain('nothing changed');
   expect(t.service.requests.filter(({ ctid }) => ctid?.startsWith(order.id))).toEqual([]);
   expect(order.state).toBe('PENDING');
-  const shown = (await allPages(t.workspace, t.bob, view)).join('\n');
+  const shown = (await readAllPages(t.workspace, t.bob, view)).join('\n');
   for (let n = 1; n <= 30; n += 1) expect(shown).toContain(`ns2.private-${n}.example`);
   t.bob.close(view);
   await approveOn(t.workspace, t.bob, copy);
-  await t.hurry(order.ends('SUCCEEDED'));
+  await t.advanceClockUntil(order.waitForResult('SUCCEEDED'));
 });
 
 test('a bulk order can be approved on its card, unless Slack refuses its file of rows', async () => {
   const order = await requestBulkNameservers('file', 2);
   await approveOn(t.workspace, t.bob, order.card);
-  await t.hurry(order.ends('SUCCEEDED'));
+  await t.advanceClockUntil(order.waitForResult('SUCCEEDED'));
 
   t.workspace.faults.set({ method: 'files.getUploadURLExternal', kind: 'error', code: 'access_denied' });
   const refused = await requestBulkNameservers('refused', 2);
@@ -149,24 +156,24 @@ test('a bulk order can be approved on its card, unless Slack refuses its file of
   const view = await actUntilOpened(t.workspace, t.bob, () => approveOn(t.workspace, t.bob, refused.card));
   expect(refused.state).toBe('PENDING');
   await t.bob.click(view, 'order_approve');
-  await t.hurry(refused.ends('SUCCEEDED'));
+  await t.advanceClockUntil(refused.waitForResult('SUCCEEDED'));
 });
 
 test('many rows are shown in pages, which can be turned both ways', async () => {
   const order = await requestBulkNameservers('page', 110);
-  const view = await openLook(t.workspace, t.bob, order.card);
+  const view = await openDetails(t.workspace, t.bob, order.card);
   expect(JSON.parse(view.private_metadata)).toEqual({ channelId: DOMAINS, subject: order.id, page: 1 });
-  const pages = await allPages(t.workspace, t.bob, view);
+  const pages = await readAllPages(t.workspace, t.bob, view);
   expect(pages.length).toBeGreaterThan(1);
-  await t.bob.click(viewNow(t.bob, view), 'order_look_previous');
-  await t.workspace.waitFor(() => (textOf(viewNow(t.bob, view)) === pages.at(-2) ? true : undefined), {
+  await t.bob.click(getCurrentView(t.bob, view), 'order_look_previous');
+  await t.workspace.waitFor(() => (textOf(getCurrentView(t.bob, view)) === pages.at(-2) ? true : undefined), {
     what: 'the previous page',
   });
   const deny = await actUntilOpened(t.workspace, t.bob, () =>
-    t.bob.click(viewNow(t.bob, view), 'order_deny'),
+    t.bob.click(getCurrentView(t.bob, view), 'order_deny'),
   );
-  closed(await t.bob.submit(deny, { reason: 'not these' }));
-  await order.ends('DENIED');
+  expectFormClosed(await t.bob.submit(deny, { reason: 'not these' }));
+  await order.waitForResult('DENIED');
   expect(
     t.bob.openedViews().map(({ id }) => id),
     'the view that was clicked is closed',
@@ -174,32 +181,32 @@ test('many rows are shown in pages, which can be turned both ways', async () => 
 });
 
 test('everyone who can see an order can view it, but only approvers get buttons there', async () => {
-  const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest 2 -- client paid');
+  const order = await requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest 2 -- client paid');
   expect(buttonsOf(order.card)).toEqual(
     expect.arrayContaining(['order_approve', 'order_deny', 'order_look', 'order_ask', 'order_cancel']),
   );
-  const own = await openLook(t.workspace, t.alice, order.card);
+  const own = await openDetails(t.workspace, t.alice, order.card);
   expect(buttonsOf(own)).toEqual([]);
-  const details = asSeen(textOf(own));
+  const details = removeEscapes(textOf(own));
   expect(details).toContain('*Account*: alice (password)\n*Context*: 4');
   expect(details).toContain(`*Service*: ${t.service.jsonUrl}, JSON interface`);
   expect(details).toContain(`*1. cafe.rest*\n*Period*: 2 years\nPOST /domain/cafe.rest/_renew · ${order.id}`);
   expect(details, 'the context of the order').toMatch(/Price\W+unknown.*History/s);
-  await answerTo(t.workspace, t.alice, `/domain order ${order.id}`);
+  await readCommandReply(t.workspace, t.alice, `/domain order ${order.id}`);
   const alone = t.alice.ephemerals().at(-1);
   expect(alone && buttonsOf(alone)).toContain('order_look');
-  await t.bob.click(await openLook(t.workspace, t.bob, order.card), 'order_approve');
-  await order.ends('SUCCEEDED');
+  await t.bob.click(await openDetails(t.workspace, t.bob, order.card), 'order_approve');
+  await order.waitForResult('SUCCEEDED');
   expect(buttonsOf(order.card)).toContain('order_look');
 });
 
 test('people who can’t see a private order can’t open its view', async () => {
-  const order = await orderAfter(
+  const order = await waitForOrder(
     t.workspace,
     () => t.bob.command('D0BOB', '/domain renew bistro.rest'),
     'D0BOB',
   );
-  await openLook(t.workspace, t.bob, order.card);
+  await openDetails(t.workspace, t.bob, order.card);
   const before = t.alice.openedViews().length;
   await clickAs(t.workspace, 'U0ALICE', 'order_look', order.id);
   await t.workspace.waitFor(

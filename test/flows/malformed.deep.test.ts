@@ -6,7 +6,7 @@ import { parseDomainName } from '../../src/zones/names.ts';
 import { checkName } from '../../src/zones/rules.ts';
 import { DOMAINS, openForm, textOf, useTestDemo } from '../support/demo.ts';
 import { orderOf } from '../support/orders.ts';
-import { DELEGATION, fieldsOf, linkTwoFactor } from '../support/people.ts';
+import { DELEGATION, linkTwoFactor, listFields } from '../support/people.ts';
 import fc from '../support/properties.ts';
 
 /* Any typed text gets a helpful reply, and nothing is ordered. */
@@ -164,7 +164,7 @@ test(`${FORMS} malformed forms show errors at their fields (SEED=${SEED})`, {
   for (const { open, never, person } of SUBMITTED) {
     const actor = t.workspace.as(person);
     const view = await openForm(t.workspace, actor, `/domain ${open}`);
-    const fields = fieldsOf(view);
+    const fields = listFields(view);
     const filled = fc.record(
       Object.fromEntries(
         fields.map((field) => [

@@ -2,17 +2,17 @@ import type { Actor, Message, View } from '@domain-steward/slack-workspace';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { diffPrices } from '../../src/money/prices.ts';
 import {
+  actAndReadReply,
   actUntilOpened,
-  answerTo,
   buttonsOf,
   DOMAINS,
+  readCommandReply,
   textOf,
-  toldAfter,
   until,
   useTestDemo,
 } from '../support/demo.ts';
-import { chargesFor, orderAfter, orderOf, type SeenOrder } from '../support/orders.ts';
-import { closed, fieldsOf } from '../support/people.ts';
+import { chargesFor, orderOf, type VisibleOrder, waitForOrder } from '../support/orders.ts';
+import { expectFormClosed, listFields } from '../support/people.ts';
 
 /* A mandate from its form to its end. The tests share one clock. */
 
@@ -44,7 +44,7 @@ async function addName(name: string, days: number): Promise<void> {
   if (sandbox === undefined) throw new Error('the demo has no DNS');
   sandbox.world.serve(name, SERVERS, []);
   sandbox.world.delegate(name, SERVERS);
-  expect(await answerTo(t.workspace, t.alice, `/domain watch ${name}`)).toContain(
+  expect(await readCommandReply(t.workspace, t.alice, `/domain watch ${name}`)).toContain(
     'according to the registry',
   );
 }
@@ -65,7 +65,7 @@ async function waitForHome(person: Actor, ...texts: readonly string[]): Promise<
 }
 
 async function openMandateForm(): Promise<View> {
-  await answerTo(t.workspace, t.alice, '/domain mandates');
+  await readCommandReply(t.workspace, t.alice, '/domain mandates');
   const shown = t.alice.ephemerals().at(-1);
   if (shown === undefined) throw new Error('the mandates were not shown');
   return actUntilOpened(t.workspace, t.alice, () => t.alice.click(shown, 'mandate_add'));
@@ -80,9 +80,9 @@ const TERMS = {
   account: 'mine',
 };
 
-async function requestMandate(terms: Record<string, string>): Promise<SeenOrder> {
+async function requestMandate(terms: Record<string, string>): Promise<VisibleOrder> {
   const view = await openMandateForm();
-  return orderAfter(t.workspace, async () => closed(await t.alice.submit(view, terms)), DOMAINS);
+  return waitForOrder(t.workspace, async () => expectFormClosed(await t.alice.submit(view, terms)), DOMAINS);
 }
 
 const dayMessages = () =>
@@ -114,7 +114,7 @@ describe('the form', () => {
     await addName('first.rest', 200);
     const view = await openMandateForm();
     expect(view.callback_id).toBe('mandate');
-    expect(fieldsOf(view)).toEqual([
+    expect(listFields(view)).toEqual([
       'mandate_names',
       'max_price',
       'max_total',
@@ -161,7 +161,7 @@ describe('a mandate', () => {
     const look = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(order.card, 'order_look'));
     for (const name of names) expect(textOf(look)).toContain(name);
     await t.alice.click(order.card, 'order_cancel');
-    await order.becomes('CANCELLED');
+    await order.waitForState('CANCELLED');
   });
 
   test('is approved by another person, renews names within its limits, and can be ended', async () => {
@@ -178,11 +178,11 @@ describe('a mandate', () => {
     expect(card).toContain('18.00 EUR');
     expect(card).toMatch(/Covers 4 names/);
     expect(card).toMatch(/about €72\.00 a year/);
-    expect(await toldAfter(t.workspace, t.alice, () => t.alice.click(order.card, 'order_approve'))).toMatch(
-      /an approver has to approve it/,
-    );
+    expect(
+      await actAndReadReply(t.workspace, t.alice, () => t.alice.click(order.card, 'order_approve')),
+    ).toMatch(/an approver has to approve it/);
     await t.bob.click(order.card, 'order_approve');
-    await order.becomes('SUCCEEDED');
+    await order.waitForState('SUCCEEDED');
     await t.workspace.waitFor(() => order.replies().find((reply) => textOf(reply).includes('in force')), {
       what: 'a reply that the mandate is in force',
     });
@@ -220,7 +220,7 @@ describe('a mandate', () => {
     );
     expect(digest.text).toMatch(/^Mandates renew 4 names\. First: guest-/);
     expect(textOf(digest)).not.toContain('No one is handling');
-    expect(await answerTo(t.workspace, t.alice, '/domain expiring')).toMatch(
+    expect(await readCommandReply(t.workspace, t.alice, '/domain expiring')).toMatch(
       /\*guest-b\.rest\* · \d+ days · a mandate renews it on/,
     );
 
@@ -238,36 +238,40 @@ describe('a mandate', () => {
     expect(charged().sort()).toEqual([0, 1, 1]);
     mandateId = order.id;
 
-    const overview = await answerTo(t.workspace, t.alice, '/domain mandates');
+    const overview = await readCommandReply(t.workspace, t.alice, '/domain mandates');
     expect(overview).toMatch(/€36\.00 spent, €0\.00 reserved, \*€36\.00 left/);
 
-    const spent = await answerTo(t.workspace, t.alice, '/domain spend');
+    const spent = await readCommandReply(t.workspace, t.alice, '/domain spend');
     expect(spent).toContain('By mandate');
     expect(spent).toContain(order.id);
-    const orderText = await answerTo(t.workspace, t.alice, `/domain order ${order.id}`);
+    const orderText = await readCommandReply(t.workspace, t.alice, `/domain order ${order.id}`);
     expect(orderText).toContain('Mandate to renew');
     expect(orderText).toMatch(/: in force/);
     expect(orderText).not.toMatch(/\bdone\b|ended/);
-    expect(await answerTo(t.workspace, t.alice, '/domain name guest-d.rest')).toContain(
+    expect(await readCommandReply(t.workspace, t.alice, '/domain name guest-d.rest')).toContain(
       `A mandate (\`${order.id}\`) renews it 10 days before expiry for at most €18.00`,
     );
-    const calendar = await answerTo(t.workspace, t.alice, '/domain calendar');
+    const calendar = await readCommandReply(t.workspace, t.alice, '/domain calendar');
     const address = /http:\/\/[^`\s]+\.ics/.exec(calendar)?.[0] ?? '';
     const feed = await (await fetch(address.replace(/^http:\/\/[^/]+/, t.botUrl))).text();
     expect(feed).toContain('guest-d.rest expires (a mandate renews it)');
     expect(feed).toMatch(/SUMMARY:first\.rest expires\r/);
 
-    await answerTo(t.workspace, t.alice, '/domain mandates');
+    await readCommandReply(t.workspace, t.alice, '/domain mandates');
     const shown = t.alice.ephemerals().at(-1);
     if (shown === undefined) throw new Error('the mandates were not shown');
     expect(
-      await toldAfter(t.workspace, t.alice, () => t.alice.click(shown, 'mandate_end', { value: order.id })),
+      await actAndReadReply(t.workspace, t.alice, () =>
+        t.alice.click(shown, 'mandate_end', { value: order.id }),
+      ),
     ).toContain(`You ended the mandate \`${order.id}\` and stopped its unsent orders.`);
     await t.workspace.waitFor(
       () => order.replies().find((reply) => textOf(reply).includes('ended the mandate')),
       { what: 'a reply that the mandate has ended' },
     );
-    expect(await answerTo(t.workspace, t.alice, '/domain mandates')).toContain('No mandate is in force');
+    expect(await readCommandReply(t.workspace, t.alice, '/domain mandates')).toContain(
+      'No mandate is in force',
+    );
     await t.bob.openHome();
     await until('no ended mandate in Home', () => !homeText(t.bob).includes(order.id));
   }, 60_000);
@@ -280,8 +284,12 @@ test('people who can’t see a private mandate see only that it exists', async (
   const shown = await t.workspace.waitFor(() => t.bob.ephemerals()[before], { what: 'the mandates' });
   const view = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(shown, 'mandate_add'));
   const terms = { ...TERMS, mandate_names: 'secret.rest', max_total: '55.55', until: dayAhead(300) };
-  const order = await orderAfter(t.workspace, async () => closed(await t.bob.submit(view, terms)), 'D0BOB');
-  const listMandates = (person: Actor) => answerTo(t.workspace, person, '/domain mandates');
+  const order = await waitForOrder(
+    t.workspace,
+    async () => expectFormClosed(await t.bob.submit(view, terms)),
+    'D0BOB',
+  );
+  const listMandates = (person: Actor) => readCommandReply(t.workspace, person, '/domain mandates');
   expect(await listMandates(t.carol)).toContain(`Waiting for approval: \`${order.id}\``);
   expect(await listMandates(t.alice)).not.toContain(order.id);
   const copy = await t.workspace.waitFor(
@@ -289,12 +297,12 @@ test('people who can’t see a private mandate see only that it exists', async (
     { what: 'the card for an approver' },
   );
   await t.carol.click(copy, 'order_approve');
-  await order.becomes('SUCCEEDED');
+  await order.waitForState('SUCCEEDED');
   for (const person of [t.bob, t.carol, t.ada]) expect(await listMandates(person)).toContain('secret.rest');
   expect(await listMandates(t.alice)).toMatch(/mandates? in force/);
   expect(await listMandates(t.alice)).toContain('You can’t see 1 private mandate.');
   expect(await listMandates(t.alice)).not.toContain('secret');
-  const showName = (person: Actor) => answerTo(t.workspace, person, '/domain name secret.rest');
+  const showName = (person: Actor) => readCommandReply(t.workspace, person, '/domain name secret.rest');
   for (const person of [t.bob, t.carol, t.ada]) expect(await showName(person)).toContain(order.id);
   const aliceReplies: string[] = [];
   for (const line of [
@@ -306,7 +314,7 @@ test('people who can’t see a private mandate see only that it exists', async (
     'spend',
     'mandates',
   ])
-    aliceReplies.push(await answerTo(t.workspace, t.alice, `/domain ${line}`));
+    aliceReplies.push(await readCommandReply(t.workspace, t.alice, `/domain ${line}`));
   expect(aliceReplies[0]).toContain('A private mandate renews it.');
   await t.alice.openHome();
   const visibleToAlice = [

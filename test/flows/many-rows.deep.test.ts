@@ -2,19 +2,19 @@ import { SANDBOX_CONTACTS, SANDBOX_NAMESERVERS } from '@domain-steward/sandbox-s
 import type { Message } from '@domain-steward/slack-workspace';
 import { expect, test } from 'vitest';
 import {
+  actAndReadReply,
   actUntilOpened,
-  answerTo,
   buttonsOf,
   DOMAINS,
   openForm,
+  readCommandReply,
   textOf,
-  toldAfter,
   until,
   useTestDemo,
 } from '../support/demo.ts';
-import { approveWhereItStands, detailsOf } from '../support/looking.ts';
-import { orderAfter, orderOf, requestsOf, type SeenOrder } from '../support/orders.ts';
-import { auditLog, closed, ephemeral, fieldsOf } from '../support/people.ts';
+import { approveInDetails, detailsOf } from '../support/looking.ts';
+import { orderOf, requestsOf, type VisibleOrder, waitForOrder } from '../support/orders.ts';
+import { downloadAuditLog, expectFormClosed, listFields, waitForEphemeral } from '../support/people.ts';
 
 /* Bulk orders: a file, its plan, one approval, waves of requests, and a file with the result of each row. */
 
@@ -40,7 +40,7 @@ async function submitRows(
 ): Promise<Message> {
   const form = await openForm(t.workspace, t.alice, `/domain bulk ${task}`);
   const before = t.alice.ephemerals().length;
-  closed(await t.alice.submit(form, { rows, ...more }));
+  expectFormClosed(await t.alice.submit(form, { rows, ...more }));
   // The notice about an earlier slow card may arrive now.
   const isPlan = (message: Message) => !textOf(message).includes('I’m posting the card');
   return t.workspace.waitFor(() => t.alice.ephemerals().slice(before).find(isPlan), { what: 'the plan' });
@@ -51,13 +51,13 @@ async function requestBulk(
   task: string,
   rows: string,
   more?: Readonly<Record<string, string>>,
-): Promise<SeenOrder> {
+): Promise<VisibleOrder> {
   const plan = await submitRows(task, rows, more);
-  return orderAfter(t.workspace, () => t.alice.click(plan, 'order_confirm'));
+  return waitForOrder(t.workspace, () => t.alice.click(plan, 'order_confirm'));
 }
 
 /** A file in an order's thread, as text. */
-async function downloadFile(order: SeenOrder, name: RegExp): Promise<string> {
+async function downloadFile(order: VisibleOrder, name: RegExp): Promise<string> {
   const file = await t.workspace.waitFor(
     () =>
       t.workspace
@@ -98,7 +98,7 @@ test('a plan shows valid and invalid rows, and nothing is requested until it is 
   expect(file?.name).toBe('domain-steward-skipped-rows.csv');
 
   await t.alice.click(plan, 'bulk_drop');
-  const reply = await toldAfter(t.workspace, t.alice, () => t.alice.click(plan, 'order_confirm'));
+  const reply = await actAndReadReply(t.workspace, t.alice, () => t.alice.click(plan, 'order_confirm'));
   expect(reply).toContain('was dropped');
 });
 
@@ -107,7 +107,7 @@ test('deleting many names must be confirmed by typing their number and one of th
   const plan = await submitRows('delete', csv('name', names));
   const form = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(plan, 'order_confirm'));
   expect(form.callback_id).toBe('confirm');
-  expect(fieldsOf(form)).toEqual(['count', 'name']);
+  expect(listFields(form)).toEqual(['count', 'name']);
   expect(textOf(form)).toContain('Delete 3 names?');
   expect(await t.alice.submit(form, { count: '2', name: 'cafe.rest' })).toMatchObject({
     outcome: 'errors',
@@ -121,10 +121,10 @@ test('deleting many names must be confirmed by typing their number and one of th
     errors: { count: expect.any(String) },
   });
   expect(t.service.requestsFor({ task: 'domain.delete' })).toEqual([]);
-  const order = await orderAfter(t.workspace, async () =>
-    closed(await t.alice.submit(form, { count: '3', name: 'Typed-2.REST' })),
+  const order = await waitForOrder(t.workspace, async () =>
+    expectFormClosed(await t.alice.submit(form, { count: '3', name: 'Typed-2.REST' })),
   );
-  await t.hurry(order.ends('SUCCEEDED'));
+  await t.advanceClockUntil(order.waitForResult('SUCCEEDED'));
   expect(orderOf(order.card)?.names).toBe(names.join(','));
 });
 
@@ -133,7 +133,7 @@ test('a bulk order has one card and a request per row, and its file matches the 
   const rows = names.map((name, index) => `${name},${(index % 2) + 1}`);
   refuseNextRequest('many-9.rest', 'not now');
   const order = await requestBulk('renew', csv('name,period', rows), { reason: 'the season' });
-  await t.hurry(order.becomes('PENDING'));
+  await t.advanceClockUntil(order.waitForState('PENDING'));
   const card = textOf(order.card);
   expect(card).toMatch(/Renew 23 names/);
   const details = await detailsOf(t.workspace, t.bob, order.card);
@@ -145,8 +145,8 @@ test('a bulk order has one card and a request per row, and its file matches the 
   expect(linesOf(plan)).toHaveLength(24);
   expect(linesOf(plan)[2]).toBe('2,many-2.rest,2,,,,,');
 
-  await approveWhereItStands(t.workspace, t.bob, order.card);
-  const reply = await t.hurry(order.ends('FAILED'));
+  await approveInDetails(t.workspace, t.bob, order.card);
+  const reply = await t.advanceClockUntil(order.waitForResult('FAILED'));
   expect(textOf(reply)).toMatch(/22 done · 1 failed/);
   expect(textOf(reply), 'the reason in the thread').toMatch(
     /:x: \*many-9\.rest\*: failed · `EF01055` “not now”/,
@@ -165,7 +165,7 @@ test('a bulk order has one card and a request per row, and its file matches the 
   expect(order.replies(), 'one reply for all names').toHaveLength(1);
 
   const result = linesOf(await downloadFile(order, /result/));
-  const audit = linesOf((await auditLog(t.workspace)).csv);
+  const audit = linesOf((await downloadAuditLog(t.workspace)).csv);
   expect(result).toHaveLength(24);
   expect(result[0]).toBe(audit[0]);
   for (const [index, line] of result.slice(1).entries()) {
@@ -187,39 +187,39 @@ test('Retry requests the failed rows again with a new plan', async () => {
       names.map((name) => `${name},2`),
     ),
   );
-  await t.hurry(order.becomes('PENDING'));
-  await approveWhereItStands(t.workspace, t.bob, order.card);
-  const reply = await t.hurry(order.ends('FAILED'));
+  await t.advanceClockUntil(order.waitForState('PENDING'));
+  await approveInDetails(t.workspace, t.bob, order.card);
+  const reply = await t.advanceClockUntil(order.waitForResult('FAILED'));
   expect(textOf(reply)).toMatch(/:x: \*again-1\.rest, again-3\.rest\*: failed · `EF01055` “locked”/);
   expect(textOf(reply)).toMatch(/:x: \*again-2\.rest\*: failed · `EF02000` “no”/);
 
-  const stranger = await toldAfter(t.workspace, t.ada, () => t.ada.click(reply, 'order_retry'));
+  const stranger = await actAndReadReply(t.workspace, t.ada, () => t.ada.click(reply, 'order_retry'));
   expect(stranger).toMatch(/Only the requester or an approver can retry/);
   const before = t.alice.ephemerals().length;
   await t.alice.click(reply, 'order_retry');
   const plan = await t.workspace.waitFor(() => t.alice.ephemerals()[before], { what: 'the plan' });
   expect(textOf(plan)).toMatch(/Renew 3 names: 3 of 3 rows are valid/);
-  const colleague = await toldAfter(t.workspace, t.bob, () => t.bob.click(reply, 'order_retry'));
+  const colleague = await actAndReadReply(t.workspace, t.bob, () => t.bob.click(reply, 'order_retry'));
   expect(colleague, 'a retry by another person').toMatch(/^<@U0ALICE> is already retrying this order/);
   await t.alice.click(plan, 'bulk_drop');
   await t.alice.click(reply, 'order_retry');
   const second = await t.workspace.waitFor(() => t.alice.ephemerals()[before + 1], {
     what: 'another plan after the first was dropped',
   });
-  const retry = await orderAfter(t.workspace, () => t.alice.click(second, 'order_confirm'));
-  await t.hurry(retry.becomes('PENDING'));
+  const retry = await waitForOrder(t.workspace, () => t.alice.click(second, 'order_confirm'));
+  await t.advanceClockUntil(retry.waitForState('PENDING'));
   expect(textOf(retry.card)).toContain(order.id);
-  const again = await toldAfter(t.workspace, t.alice, () => t.alice.click(reply, 'order_retry'));
+  const again = await actAndReadReply(t.workspace, t.alice, () => t.alice.click(reply, 'order_retry'));
   expect(again, 'a second retry').toContain(`The name already has an open order, ${retry.id}`);
-  await approveWhereItStands(t.workspace, t.bob, retry.card);
-  await t.hurry(retry.ends('SUCCEEDED'));
+  await approveInDetails(t.workspace, t.bob, retry.card);
+  await t.advanceClockUntil(retry.waitForResult('SUCCEEDED'));
   for (const name of names) {
     const sent = t.service.requestsFor({ task: 'domain.renew', name });
     expect(sent.map(({ body }) => body)).toEqual(
       (name === 'again-4.rest' ? [1] : [1, 2]).map(() => ({ period: 2 })),
     );
   }
-  const done = await toldAfter(t.workspace, t.alice, () => t.alice.click(reply, 'order_retry'));
+  const done = await actAndReadReply(t.workspace, t.alice, () => t.alice.click(reply, 'order_retry'));
   expect(done).toContain(`This was already requested. To see the order, use \`/domain order ${retry.id}\``);
 });
 
@@ -227,16 +227,16 @@ test('three refusals in a row pause a bulk order, which people can resume or sto
   const names = createNames('halt', 30);
   for (const name of names.slice(2, 12)) refuseNextRequest(name, 'no');
   const order = await requestBulk('renew', csv('name', names));
-  await t.hurry(order.becomes('PENDING'));
-  await approveWhereItStands(t.workspace, t.bob, order.card);
-  const pause = await t.hurry(
+  await t.advanceClockUntil(order.waitForState('PENDING'));
+  await approveInDetails(t.workspace, t.bob, order.card);
+  const pause = await t.advanceClockUntil(
     t.workspace.waitFor(() => order.replies().find((reply) => buttonsOf(reply).includes('order_resume')), {
       what: 'the reply that the order is paused',
     }),
   );
   expect(textOf(pause)).toMatch(/<@U0ALICE>, <@U0BOB>.*is paused.*refused three names in a row/s);
   const isPaused = () => (textOf(order.card).includes('Paused') ? true : undefined);
-  await t.hurry(t.workspace.waitFor(isPaused, { what: 'the card to show the pause' }));
+  await t.advanceClockUntil(t.workspace.waitFor(isPaused, { what: 'the card to show the pause' }));
   expect(buttonsOf(order.card)).toEqual(expect.arrayContaining(['order_resume', 'order_stop']));
   const sent = t.service
     .requestsFor({ task: 'domain.renew' })
@@ -246,24 +246,28 @@ test('three refusals in a row pause a bulk order, which people can resume or sto
   await t.alice.openHome();
   const home = await t.workspace.waitFor(() => t.alice.homeView(), { what: 'Alice’s Home tab' });
   expect(textOf(home), 'in Home').toMatch(new RegExp(`${order.id}.*${pausedText.split('.*')[1]}`));
-  expect(await answerTo(t.workspace, t.alice, '/domain orders mine'), 'in lists').toContain('paused until');
-  expect(await answerTo(t.workspace, t.alice, `/domain name ${names[0]}`)).toMatch(new RegExp(pausedText));
+  expect(await readCommandReply(t.workspace, t.alice, '/domain orders mine'), 'in lists').toContain(
+    'paused until',
+  );
+  expect(await readCommandReply(t.workspace, t.alice, `/domain name ${names[0]}`)).toMatch(
+    new RegExp(pausedText),
+  );
 
-  const answer = await toldAfter(t.workspace, t.ada, () => t.ada.click(pause, 'order_resume'));
+  const answer = await actAndReadReply(t.workspace, t.ada, () => t.ada.click(pause, 'order_resume'));
   expect(answer).toMatch(/Only the requester or an approver/);
   await t.bob.click(pause, 'order_resume');
-  const second = await t.hurry(
+  const second = await t.advanceClockUntil(
     t.workspace.waitFor(
       () => order.replies().filter((reply) => buttonsOf(reply).includes('order_resume'))[1],
       { what: 'the order to be paused again' },
     ),
   );
   await t.alice.click(second, 'order_stop');
-  await t.hurry(order.ends('FAILED'));
+  await t.advanceClockUntil(order.waitForResult('FAILED'));
   const result = linesOf(await downloadFile(order, /result/));
   expect(result).toHaveLength(31);
   expect(result.filter((line) => line.includes(',stopped,')).length).toBeGreaterThan(10);
-  const audit = linesOf((await auditLog(t.workspace)).csv);
+  const audit = linesOf((await downloadAuditLog(t.workspace)).csv);
   for (const line of result) expect(audit).toContain(line);
   t.service.faults.clear();
 });
@@ -278,9 +282,9 @@ test('an attached file is read, and an unreadable one is reported', async () => 
   });
   const good = t.alice.upload('names.csv', Buffer.from(`\ufeffname;period\r\n${name};3`, 'utf16le'));
   const before = t.alice.ephemerals().length;
-  closed(await t.alice.submit(form, { file: [good] }));
+  expectFormClosed(await t.alice.submit(form, { file: [good] }));
   const plan = await t.workspace.waitFor(() => t.alice.ephemerals()[before], { what: 'the plan' });
-  const order = await orderAfter(t.workspace, () => t.alice.click(plan, 'order_confirm'));
+  const order = await waitForOrder(t.workspace, () => t.alice.click(plan, 'order_confirm'));
   expect(textOf(order.card)).toMatch(/Renew attached-1\.rest/);
   expect(await detailsOf(t.workspace, t.bob, order.card)).toContain('3 years');
 });
@@ -298,11 +302,11 @@ test('registered names get the owner and note from the form, which aren’t sent
   t.alice.close(form);
   const rows = csv(header, ['kiosk-1.rest', 'kiosk-2.rest'].map(row));
   const order = await requestBulk('create', rows, { owner: 'U0CAROL', note: 'the kiosks' });
-  await approveWhereItStands(t.workspace, t.bob, order.card);
-  await t.hurry(order.ends('SUCCEEDED'));
+  await approveInDetails(t.workspace, t.bob, order.card);
+  await t.advanceClockUntil(order.waitForResult('SUCCEEDED'));
   expect(JSON.stringify(requestsOf(t.service, order))).not.toMatch(/U0CAROL|the kiosks/);
   await until('the owner and note of the name', async () => {
-    const answer = await answerTo(t.workspace, t.alice, '/domain name kiosk-2.rest');
+    const answer = await readCommandReply(t.workspace, t.alice, '/domain name kiosk-2.rest');
     return /\*Owner\* <@U0CAROL>\n\*Note\* the kiosks/.test(answer);
   });
 });
@@ -310,7 +314,7 @@ test('registered names get the owner and note from the form, which aren’t sent
 test('the form accepts pasted rows if Slack doesn’t support file inputs', async () => {
   t.workspace.faults.set({ method: 'views.open', kind: 'error', code: 'invalid_arguments', times: 1 });
   const form = await openForm(t.workspace, t.alice, '/domain bulk renew');
-  expect(fieldsOf(form)).toEqual(['task', 'rows', 'owner', 'note', 'reason', 'send_at']);
+  expect(listFields(form)).toEqual(['task', 'rows', 'owner', 'note', 'reason', 'send_at']);
 });
 
 test('auth codes of a bulk transfer aren’t visible anywhere', async () => {
@@ -318,18 +322,20 @@ test('auth codes of a bulk transfer aren’t visible anywhere', async () => {
     (n) => `transfer-${n}.rest,CANARY-AUTH-${n},101,102,103,ns1.example.net ns2.example.net`,
   );
   const order = await requestBulk('transfer', csv('name,auth,ownerc,adminc,techc,nameservers', rows));
-  await t.hurry(order.becomes('PENDING'));
+  await t.advanceClockUntil(order.waitForState('PENDING'));
   expect(await downloadFile(order, /plan/)).toMatch(
     /1,transfer-1\.rest,,101,102,103,ns1.example.net ns2.example.net,\[secret\]/,
   );
   refuseNextRequest('transfer-2.rest', 'locked');
-  await approveWhereItStands(t.workspace, t.bob, order.card);
-  const reply = await t.hurry(order.ends('FAILED'));
+  await approveInDetails(t.workspace, t.bob, order.card);
+  const reply = await t.advanceClockUntil(order.waitForResult('FAILED'));
   for (const { blocks } of [order.card, reply])
     expect(buttonsOf({ blocks }), 'Retry after the auth codes were deleted').not.toContain('order_retry');
   const result = await downloadFile(order, /result/);
-  const { csv: audit } = await auditLog(t.workspace);
+  const { csv: audit } = await downloadAuditLog(t.workspace);
   const texts = [result, audit, t.logged(), await t.dump(), JSON.stringify(t.workspace.messages(DOMAINS))];
   for (const text of texts) expect(text).not.toContain('CANARY-AUTH');
-  expect(await ephemeral(t.workspace, t.alice, 'the plan', () => true).then(textOf)).not.toContain('CANARY');
+  expect(await waitForEphemeral(t.workspace, t.alice, 'the plan', () => true).then(textOf)).not.toContain(
+    'CANARY',
+  );
 });

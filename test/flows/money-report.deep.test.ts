@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { diffPrices } from '../../src/money/prices.ts';
-import { actUntilOpened, answerTo, textOf, useTestDemo } from '../support/demo.ts';
-import { approvedBy, ask } from '../support/orders.ts';
+import { actUntilOpened, readCommandReply, textOf, useTestDemo } from '../support/demo.ts';
+import { approveRequested, requestByCommand } from '../support/orders.ts';
 
 const EXPIRY = 'C0EXPIRY';
 const DAY_MS = 86_400_000;
@@ -32,13 +32,16 @@ it('a finished month is reported once, with spending, upcoming costs, decisions 
   );
   const noon = new Date(t.service.clock.registry() + 100 * DAY_MS).setUTCHours(12, 0, 0, 0);
   t.service.state.addDomain({ name: 'later.rest', context: 4, expires: noon });
-  await answerTo(t.workspace, t.alice, '/domain watch later.rest');
-  const renewed = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew cafe.rest 2'));
-  await renewed.ends('SUCCEEDED');
-  const denied = await ask(t.workspace, t.alice, '/domain renew bar.rest');
+  await readCommandReply(t.workspace, t.alice, '/domain watch later.rest');
+  const renewed = await approveRequested(
+    t.bob,
+    requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest 2'),
+  );
+  await renewed.waitForResult('SUCCEEDED');
+  const denied = await requestByCommand(t.workspace, t.alice, '/domain renew bar.rest');
   const form = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(denied.card, 'order_deny'));
   await t.bob.submit(form, { reason: 'not needed' });
-  await denied.becomes('DENIED');
+  await denied.waitForState('DENIED');
   expect(reports()).toEqual([]);
 
   // The second day of the next month, so that its first digest is over in every time zone.

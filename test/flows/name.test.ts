@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { answerTo, buttonsOf, until, useTestDemo } from '../support/demo.ts';
+import { buttonsOf, readCommandReply, until, useTestDemo } from '../support/demo.ts';
 
 /* `/domain name` shows everything known about one name. */
 
 const t = useTestDemo();
 const DAY_MS = 86_400_000;
 
-const send = (line: string) => answerTo(t.workspace, t.alice, `/domain ${line}`);
+const send = (line: string) => readCommandReply(t.workspace, t.alice, `/domain ${line}`);
 const dns = () => {
   const { sandbox } = t.demo.dns;
   if (sandbox === undefined) throw new Error('the demo has no DNS');

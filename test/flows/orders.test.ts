@@ -1,21 +1,21 @@
 import type { Actor, Message } from '@domain-steward/slack-workspace';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { answerTo, textOf, useTestDemo } from '../support/demo.ts';
-import { ask, type SeenOrder } from '../support/orders.ts';
+import { readCommandReply, textOf, useTestDemo } from '../support/demo.ts';
+import { requestByCommand, type VisibleOrder } from '../support/orders.ts';
 
 const t = useTestDemo();
-let waiting: SeenOrder;
-let cancelled: SeenOrder;
+let waiting: VisibleOrder;
+let cancelled: VisibleOrder;
 
 beforeAll(async () => {
-  cancelled = await ask(t.workspace, t.alice, '/domain renew bistro.rest -- <!channel>');
+  cancelled = await requestByCommand(t.workspace, t.alice, '/domain renew bistro.rest -- <!channel>');
   await t.alice.click(cancelled.card, 'order_cancel');
-  await cancelled.ends('CANCELLED');
-  waiting = await ask(t.workspace, t.alice, '/domain renew cafe.rest 3');
+  await cancelled.waitForResult('CANCELLED');
+  waiting = await requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest 3');
 });
 
 async function send(person: Actor, text: string): Promise<Message> {
-  await answerTo(t.workspace, person, text);
+  await readCommandReply(t.workspace, person, text);
   const message = person.ephemerals().at(-1);
   if (message === undefined) throw new Error(`no reply to ${text}`);
   return message;

@@ -1,7 +1,7 @@
 import { defaultSeed, type Seed } from '@domain-steward/slack-workspace';
 import { describe, expect, test } from 'vitest';
-import { DOMAINS, link, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
-import { ask, requestsOf } from '../support/orders.ts';
+import { actAndReadReply, DOMAINS, link, textOf, useTestDemo } from '../support/demo.ts';
+import { requestByCommand, requestsOf } from '../support/orders.ts';
 
 /* A workspace in an Enterprise Grid organization, with members of its other workspaces allowed. */
 
@@ -41,20 +41,20 @@ const t = useTestDemo({
 
 const send = (userId: string, line: string) => {
   const person = t.workspace.as(userId);
-  return toldAfter(t.workspace, person, () => person.command(DOMAINS, line));
+  return actAndReadReply(t.workspace, person, () => person.command(DOMAINS, line));
 };
 
 describe('a member of a sibling workspace', () => {
   test('requests orders with their own account and approves others’ orders', async () => {
     const erin = t.workspace.as('W0ERIN');
     await link(t.workspace, erin);
-    const theirs = await ask(t.workspace, erin, '/domain renew bar.rest');
+    const theirs = await requestByCommand(t.workspace, erin, '/domain renew bar.rest');
     await t.bob.click(theirs.card, 'order_approve');
-    await theirs.ends('SUCCEEDED');
+    await theirs.waitForResult('SUCCEEDED');
 
-    const ours = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
+    const ours = await requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest');
     await erin.click(ours.card, 'order_approve');
-    expect(textOf(await ours.ends('SUCCEEDED'))).toContain('cafe.rest');
+    expect(textOf(await ours.waitForResult('SUCCEEDED'))).toContain('cafe.rest');
     expect(requestsOf(t.service, ours), 'requests to the service').toHaveLength(1);
   });
 

@@ -3,8 +3,14 @@ import pg from 'pg';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { DatabaseProxy } from '../support/database-proxy.ts';
 import { buttonsOf, DOMAINS, openForm, textOf, until, useTestDemo } from '../support/demo.ts';
-import { approvedBy, ask, orderOf, requestsOf, type SeenOrder } from '../support/orders.ts';
-import { askAndConfirm } from '../support/people.ts';
+import {
+  approveRequested,
+  orderOf,
+  requestByCommand,
+  requestsOf,
+  type VisibleOrder,
+} from '../support/orders.ts';
+import { requestAndConfirm } from '../support/people.ts';
 
 /*
  * The database is disconnected, hangs, or is full while people keep working: everyone gets a reply within Slack's three
@@ -55,10 +61,10 @@ async function expectOutageReply(what: string, person: Actor, act: () => Promise
 
 describe('a disconnected database', () => {
   test('gives every action a reply in time and leaves nothing half done', async () => {
-    const waiting = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
+    const waiting = await requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest');
     await t.alice.command(DOMAINS, '/domain watch bar.rest 2030-01-01');
     const form = await openForm(t.workspace, t.alice, '/domain renew');
-    await t.allShown();
+    await t.waitUntilSlackIsCurrent();
     await until('a DNS lookup of the new name, after its registry’s', async () =>
       (await readRows()).some((row) => /^public\.domains .*"mx"/.test(row)),
     );
@@ -115,15 +121,16 @@ describe('a disconnected database', () => {
     // The form still has the typed values.
     expect(await t.alice.submit(form)).toMatchObject({ outcome: 'closed' });
     await Promise.all([t.bob, t.carol, t.bob].map((person) => person.click(waiting.card, 'order_approve')));
-    await waiting.ends('SUCCEEDED');
+    await waiting.waitForResult('SUCCEEDED');
     expect(requestsOf(t.service, waiting), 'requests of the order').toHaveLength(1);
   });
 
   test('during many concurrent approvals doesn’t lose an order or send it twice', async () => {
     const names = ['soup.rest', 'sushi.rest', 'tapas.rest', 'tavern.rest', 'picnic.rest', 'pasta.rest'];
-    const orders: SeenOrder[] = [];
-    for (const name of names) orders.push(await ask(t.workspace, t.alice, `/domain renew ${name}`));
-    await t.allShown();
+    const orders: VisibleOrder[] = [];
+    for (const name of names)
+      orders.push(await requestByCommand(t.workspace, t.alice, `/domain renew ${name}`));
+    await t.waitUntilSlackIsCurrent();
     // Enough concurrent clicks to interrupt some at every step.
     const clicks = orders.map((order) => t.bob.click(order.card, 'order_approve'));
     await until('the first approval', async () =>
@@ -148,8 +155,8 @@ describe('a disconnected database', () => {
 
 describe('a hanging database', () => {
   test('tells people that it takes longer, and applies their clicks once when it is back', async () => {
-    const order = await ask(t.workspace, t.alice, '/domain renew tables.example');
-    await t.allShown();
+    const order = await requestByCommand(t.workspace, t.alice, '/domain renew tables.example');
+    await t.waitUntilSlackIsCurrent();
     proxy.hang();
     const [first, second] = await Promise.all([
       replyTo(t.bob, () => t.bob.click(order.card, 'order_approve')),
@@ -161,7 +168,7 @@ describe('a hanging database', () => {
     }
     expect(requestsOf(t.service, order)).toEqual([]);
     proxy.mend();
-    await order.ends('SUCCEEDED', 15_000);
+    await order.waitForResult('SUCCEEDED', 15_000);
     expect(requestsOf(t.service, order)).toHaveLength(1);
   });
 });
@@ -211,8 +218,8 @@ describe('a full database', () => {
   const FULL = /My database is full.*Reference `[0-9a-f]{8}`/s;
 
   test('gives people the reason, and the same click works when there is space again', async () => {
-    const order = await ask(t.workspace, t.alice, '/domain renew spoon.rest');
-    await t.allShown();
+    const order = await requestByCommand(t.workspace, t.alice, '/domain renew spoon.rest');
+    await t.waitUntilSlackIsCurrent();
     await until('no pending work for completed orders', async () =>
       (await readRows()).every((row) => !row.includes('"state": "SUCCEEDED"') || !/"due_at": "/.test(row)),
     );
@@ -239,13 +246,16 @@ describe('a full database', () => {
     expect(await readRows()).toEqual(before);
     expect(requestsOf(t.service, order)).toEqual([]);
     await t.bob.click(order.card, 'order_approve');
-    await order.ends('SUCCEEDED');
+    await order.waitForResult('SUCCEEDED');
     expect(requestsOf(t.service, order)).toHaveLength(1);
   });
 
   test('saves a response once there is space, and the request isn’t sent again', async () => {
     t.service.faults.set({ kind: 'slow', delayMs: 700, times: 1, match: { task: 'domain.renew' } });
-    const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew saffron.rest'));
+    const order = await approveRequested(
+      t.bob,
+      requestByCommand(t.workspace, t.alice, '/domain renew saffron.rest'),
+    );
     await until('the request is sent', () => requestsOf(t.service, order).length === 1);
     await withFullDisk(async () => {
       await until('the service has responded', () => requestsOf(t.service, order)[0]?.status === 200);
@@ -253,18 +263,18 @@ describe('a full database', () => {
         t.logged().includes('saving the outcome of a request'),
       );
     });
-    await order.ends('SUCCEEDED', 15_000);
+    await order.waitForResult('SUCCEEDED', 15_000);
     expect(requestsOf(t.service, order)).toHaveLength(1);
   });
 
   test('delays a request that can’t be marked as sent until there is space', async () => {
-    const order = await askAndConfirm(
+    const order = await requestAndConfirm(
       t.workspace,
       t.alice,
       '/domain nameservers plate.rest ns1.a.example ns2.a.example',
     );
-    await order.ends('SUCCEEDED');
-    const waiting = await ask(t.workspace, t.alice, '/domain renew plate.rest');
+    await order.waitForResult('SUCCEEDED');
+    const waiting = await requestByCommand(t.workspace, t.alice, '/domain renew plate.rest');
     const admin = new pg.Client({ connectionString: t.databaseUrl });
     await admin.connect();
     try {
@@ -284,7 +294,7 @@ describe('a full database', () => {
       await admin.query('DROP TRIGGER IF EXISTS no_room ON events');
       await admin.end();
     }
-    await waiting.ends('SUCCEEDED', 15_000);
+    await waiting.waitForResult('SUCCEEDED', 15_000);
     expect(requestsOf(t.service, waiting)).toHaveLength(1);
   });
 });

@@ -21,7 +21,7 @@ import { refusalText } from '../../src/slack/orders/refusal.view.ts';
 import { orderReply } from '../../src/slack/orders/thread.view.ts';
 import { ALICE, MINUTE_MS, type Rig, startRig } from '../orders/rig.ts';
 import { clientOf } from '../service/clients.ts';
-import { answerTo, useTestDemo } from '../support/demo.ts';
+import { readCommandReply, useTestDemo } from '../support/demo.ts';
 import { chargesFor } from '../support/orders.ts';
 import { linkTwoFactor } from '../support/people.ts';
 import { JSON_FAULTS } from '../support/service-faults.ts';
@@ -257,7 +257,7 @@ async function request(of: Case, fault: Fault): Promise<RequestedCase> {
   ids += 1;
   const { input, name, secret } = of.prepare(ids);
   service.faults.set({ ...fault, match: { task: of.serviceTask, name } });
-  const order = await rig.ask(of.task, input, { account: of.account, secret });
+  const order = await rig.requestAccepted(of.task, input, { account: of.account, secret });
   if (order.state === 'PENDING') {
     const approved = await approveOrder(rig.orders, order.id, 'U0BOB');
     if (!approved.ok) throw new Error(refusalText(approved.refusal));
@@ -276,7 +276,7 @@ async function carryOut(all: readonly RequestedCase[]): Promise<void> {
     for (const each of all) if ((await rig.read(each.order.id)).state === 'APPROVED') open.push(each);
     if (open.length === 0) return;
     await Promise.all(open.map(({ order }) => rig.main.execute(order.id)));
-    rig.pass(16 * MINUTE_MS);
+    rig.advanceClock(16 * MINUTE_MS);
   }
   throw new Error('orders are retried forever');
 }
@@ -459,7 +459,7 @@ describe('a search for preregistrations', () => {
         const only = ONLY[kind];
         if (only !== undefined && (only === ALICE) !== (person.user.id === 'U0ALICE')) continue;
         t.service.faults.set({ kind, times: 1, match: { task: 'prereg.search' } });
-        const reply = await answerTo(t.workspace, person, '/domain prereg table-001.rest');
+        const reply = await readCommandReply(t.workspace, person, '/domain prereg table-001.rest');
         const what = `${kind}, reply to ${person.user.real_name}`;
         expect(reply, what).toMatch(/Nothing changed|The service is busy/);
         expect(reply, what).not.toMatch(/table-001|No preregistrations|Reference/);

@@ -5,17 +5,24 @@ import { z } from 'zod';
 import { Secret } from '../../src/service/secret.ts';
 import { createSlackWeb, okResponseSchema } from '../../src/slack/outbound/web.ts';
 import {
-  answerTo,
+  actAndReadReply,
   buttonsOf,
   DOMAINS,
   link,
   openForm,
+  readCommandReply,
   textOf,
-  toldAfter,
   until,
   useTestDemo,
 } from '../support/demo.ts';
-import { approvedBy, ask, orderAfter, orderOf, requestsOf, type SeenOrder } from '../support/orders.ts';
+import {
+  approveRequested,
+  orderOf,
+  requestByCommand,
+  requestsOf,
+  type VisibleOrder,
+  waitForOrder,
+} from '../support/orders.ts';
 
 /*
  * Slack rate limits, fails, loses responses, or refuses permanently. In every case the service gets one request, the
@@ -31,14 +38,14 @@ const t = useTestDemo({
 });
 let database: pg.Client;
 /** An order whose reply Slack never responds to; checked at the end. */
-let unanswered: Promise<SeenOrder>;
+let unanswered: Promise<VisibleOrder>;
 let names = 0;
 
 beforeAll(async () => {
   database = new pg.Client({ connectionString: t.databaseUrl });
   await database.connect();
   unanswered = (async () => {
-    const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`, GENERAL);
+    const order = await requestByCommand(t.workspace, t.alice, `/domain renew ${newName()}`, GENERAL);
     await until('the card is recorded', async () => (await rowOf(order)).shown === 1);
     t.workspace.faults.set({ method: 'chat.postMessage', channel: GENERAL, kind: 'timeout', times: 1 });
     await t.bob.click(order.card, 'order_approve');
@@ -58,7 +65,7 @@ function newName(): string {
 
 const row = z.object({ state: z.string(), version: z.number(), shown: z.number().nullable() });
 
-async function rowOf(order: SeenOrder): Promise<z.infer<typeof row>> {
+async function rowOf(order: VisibleOrder): Promise<z.infer<typeof row>> {
   const { rows } = await database.query(
     `SELECT o.state, n.version, n.shows::int AS shown FROM orders o JOIN notifications n
        ON n.subject_kind = 'order' AND n.subject_id = o.id AND n.purpose = 'plan' WHERE o.id = $1`,
@@ -78,7 +85,7 @@ const failures = (orderId = '') =>
     .filter((line) => line.includes(orderId) && line.includes('notifying people failed, will retry')).length;
 
 /** Advances past the bot's retries until Slack shows the order's current state. */
-async function waitUntilShown(order: SeenOrder): Promise<void> {
+async function waitUntilShown(order: VisibleOrder): Promise<void> {
   const isShown = async () => {
     const { version, shown } = await rowOf(order);
     return version === shown;
@@ -104,10 +111,11 @@ const CARD_TEXTS: Readonly<Record<string, RegExp>> = {
   CANCELLED: /Canceled, nothing was sent/,
 };
 
-const cardsOf = (order: SeenOrder) => order.messages().filter(({ thread_ts }) => thread_ts === undefined);
-const repliesOf = (order: SeenOrder) => order.messages().filter(({ thread_ts }) => thread_ts !== undefined);
+const cardsOf = (order: VisibleOrder) => order.messages().filter(({ thread_ts }) => thread_ts === undefined);
+const repliesOf = (order: VisibleOrder) =>
+  order.messages().filter(({ thread_ts }) => thread_ts !== undefined);
 
-async function expectCardMatches(order: SeenOrder, what: string): Promise<void> {
+async function expectCardMatches(order: VisibleOrder, what: string): Promise<void> {
   const { state } = await rowOf(order);
   for (const card of cardsOf(order)) {
     expect(orderOf(card)?.state, `${what}: the card of an order that is ${state}`).toBe(state);
@@ -123,13 +131,16 @@ describe('a channel that is rate limited for 30 s', () => {
 
   test('gets no calls meanwhile, doesn’t delay others, then gets all messages in order', async () => {
     const name = newName();
-    const held = await ask(t.workspace, t.alice, `/domain renew ${name}`);
+    const held = await requestByCommand(t.workspace, t.alice, `/domain renew ${name}`);
     await waitUntilShown(held);
     const before = t.workspace.calls.length;
     t.workspace.faults.set({ method: '*', channel: DOMAINS, kind: 'ratelimited', retryAfter: 30 });
     await t.bob.click(held.card, 'order_approve');
     await until('the service is done', () => requestsOf(t.service, held)[0]?.status === 200);
-    const free = await approvedBy(t.bob, ask(t.workspace, t.alice, `/domain renew ${newName()}`, 'C0EXPIRY'));
+    const free = await approveRequested(
+      t.bob,
+      requestByCommand(t.workspace, t.alice, `/domain renew ${newName()}`, 'C0EXPIRY'),
+    );
     // Slack rate limits updates per workspace and posts per channel.
     await until('the other order’s result in the thread', () =>
       free.replies().some((reply) => orderOf(reply)?.state === 'SUCCEEDED'),
@@ -142,14 +153,14 @@ describe('a channel that is rate limited for 30 s', () => {
 
     t.workspace.faults.clear();
     await t.demo.moveTime(11_000);
-    await held.ends('SUCCEEDED');
+    await held.waitForResult('SUCCEEDED');
     await expectCardMatches(held, 'after the limit');
     expect(held.messages().map((message) => orderOf(message)?.state)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
     expect(requestsOf(t.service, held)).toHaveLength(1);
   });
 
   test('sends the reply to a click there as a direct message', async () => {
-    const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);
+    const order = await requestByCommand(t.workspace, t.alice, `/domain renew ${newName()}`);
     await waitUntilShown(order);
     t.workspace.faults.set({ method: '*', channel: DOMAINS, kind: 'ratelimited', retryAfter: 30 });
     t.workspace.faults.set({ method: 'response_url', kind: 'http_500' });
@@ -182,7 +193,7 @@ describe('a failure of Slack while', () => {
   test.each(cases)('$step ($what) is retried', async ({ method, when, fault, what }) => {
     const name = newName();
     if (when === 'requesting') t.workspace.faults.set({ method, channel: DOMAINS, times: 1, ...fault });
-    const requesting = ask(t.workspace, t.alice, `/domain renew ${name}`, DOMAINS, name);
+    const requesting = requestByCommand(t.workspace, t.alice, `/domain renew ${name}`, DOMAINS, name);
     if (when === 'requesting') {
       await until('Slack has failed', () =>
         t.workspace.calls.some(({ args }) => JSON.stringify(args).includes(name)),
@@ -228,7 +239,7 @@ test('a card is retried and posted in full after Slack responds with HTML', asyn
       await t.demo.moveTime(11 * 60_000);
     }
   };
-  const order = await orderAfter(t.workspace, askAndWait, DOMAINS, name);
+  const order = await waitForOrder(t.workspace, askAndWait, DOMAINS, name);
   await waitUntilShown(order);
   expect(posts().map(({ error }) => error)).toEqual([...Array(4).fill('no_json'), undefined]);
   const shapes = posts().map(({ args }) => JSON.stringify(args['blocks']).replace(/\d/g, '').length);
@@ -277,13 +288,13 @@ test('an unknown error code of Slack doesn’t become a metric’s label', async
 });
 
 describe('a permanent refusal of Slack', () => {
-  const directMessagesAbout = (order: SeenOrder) =>
+  const directMessagesAbout = (order: VisibleOrder) =>
     t.workspace.messages(ALICES_DM).filter((message) => orderOf(message)?.id === order.id);
 
   test.each(['is_archived', 'not_in_channel', 'channel_not_found', 'restricted_action_thread_locked'])(
     'to post in the channel (%s) sends the result to the requester as a direct message',
     async (code) => {
-      const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);
+      const order = await requestByCommand(t.workspace, t.alice, `/domain renew ${newName()}`);
       await waitUntilShown(order);
       t.workspace.faults.set({ method: 'chat.update', channel: DOMAINS, kind: 'error', code });
       t.workspace.faults.set({ method: 'chat.postMessage', channel: DOMAINS, kind: 'error', code });
@@ -297,7 +308,7 @@ describe('a permanent refusal of Slack', () => {
   );
 
   test('with an unknown code sends the result as a direct message after some retries', async () => {
-    const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);
+    const order = await requestByCommand(t.workspace, t.alice, `/domain renew ${newName()}`);
     await waitUntilShown(order);
     t.workspace.faults.set({
       method: 'chat.postMessage',
@@ -314,7 +325,7 @@ describe('a permanent refusal of Slack', () => {
   });
 
   test('to update the card doesn’t delay the result in the thread', async () => {
-    const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);
+    const order = await requestByCommand(t.workspace, t.alice, `/domain renew ${newName()}`);
     await waitUntilShown(order);
     t.workspace.faults.set({ method: 'chat.update', channel: DOMAINS, kind: 'error', code: 'no_such_luck' });
     await t.bob.click(order.card, 'order_approve');
@@ -326,7 +337,7 @@ describe('a permanent refusal of Slack', () => {
   });
 
   test('because the card was deleted posts it again, with the result in its thread', async () => {
-    const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);
+    const order = await requestByCommand(t.workspace, t.alice, `/domain renew ${newName()}`);
     await waitUntilShown(order);
     const { ts } = order.card;
     await t.bob.click(order.card, 'order_approve');
@@ -334,28 +345,28 @@ describe('a permanent refusal of Slack', () => {
     await web.call('chat.delete', { channel: DOMAINS, ts }, okResponseSchema);
     await until('the order has succeeded', async () => (await rowOf(order)).state === 'SUCCEEDED');
     await waitUntilShown(order);
-    await order.ends('SUCCEEDED');
+    await order.waitForResult('SUCCEEDED');
     expect(cardsOf(order)).toHaveLength(1);
     expect(order.card.ts).not.toBe(ts);
     expect(repliesOf(order).map(({ thread_ts }) => thread_ts)).toEqual([order.card.ts]);
   });
 
   test('of the bot’s token for an hour doesn’t stop orders, and all messages follow', async () => {
-    const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);
+    const order = await requestByCommand(t.workspace, t.alice, `/domain renew ${newName()}`);
     await waitUntilShown(order);
     // Slow enough for the card to show it as running.
     t.service.faults.set({ kind: 'slow', delayMs: 1_500, times: 1, match: { task: 'domain.renew' } });
     // The click needs Slack for the approvers, so Slack fails only afterwards.
     await t.bob.click(order.card, 'order_approve');
     await until('the request is sent', () => requestsOf(t.service, order).length === 1);
-    await order.becomes('EXECUTING');
+    await order.waitForState('EXECUTING');
     t.workspace.faults.set({ method: '*', kind: 'error', code: 'token_revoked' });
     await until('the order has succeeded', async () => (await rowOf(order)).state === 'SUCCEEDED');
     await t.demo.moveTime(60 * 60_000);
     expect(order.state, 'the state on the card while Slack refuses').toBe('EXECUTING');
     t.workspace.faults.clear();
     await waitUntilShown(order);
-    await order.ends('SUCCEEDED');
+    await order.waitForResult('SUCCEEDED');
     expect(cardsOf(order)).toHaveLength(1);
     expect(requestsOf(t.service, order)).toHaveLength(1);
   });
@@ -370,7 +381,7 @@ describe('a failure of Slack’s views API', () => {
     { kind: 'error', code: 'expired_trigger_id' },
   ] as const)('when opening a form is reported: $kind $code', async (fault) => {
     t.workspace.faults.set({ method: 'views.open', times: 1, ...fault });
-    const answer = await answerTo(t.workspace, t.alice, '/domain renew');
+    const answer = await readCommandReply(t.workspace, t.alice, '/domain renew');
     expect(answer).toMatch('code' in fault && fault.code === 'expired_trigger_id' ? /too long/ : /Reference/);
     for (const view of t.alice.openedViews()) await t.alice.close(view);
   });
@@ -379,7 +390,7 @@ describe('a failure of Slack’s views API', () => {
     t.service.faults.set({ kind: 'slow', delayMs: 2_300, times: 1, match: { task: 'session.create' } });
     const view = await openForm(t.workspace, t.carol, '/domain link');
     t.workspace.faults.set({ method: 'views.update', kind: 'http_500' });
-    const answer = await toldAfter(t.workspace, t.carol, () =>
+    const answer = await actAndReadReply(t.workspace, t.carol, () =>
       t.carol.submit(view, { user: 'bob', context: '4', password: 'bob-sandbox-password' }),
     );
     expect(answer).toMatch(/bob/);
@@ -416,7 +427,7 @@ describe('a failure of Slack’s views API', () => {
 
 test('a message that Slack never responds to is posted again after the bot’s timeout', async () => {
   const order = await unanswered;
-  await order.ends('SUCCEEDED', 15_000);
+  await order.waitForResult('SUCCEEDED', 15_000);
   expect(repliesOf(order)).toHaveLength(1);
   await expectCardMatches(order, 'after the timeout');
 });

@@ -1,8 +1,23 @@
 import pg from 'pg';
 import { afterEach, expect, test } from 'vitest';
-import { answerTo, buttonsOf, DOMAINS, openForm, textOf, until, useTestDemo } from '../support/demo.ts';
-import { approvedBy, ask, chargesFor, orderAfter, requestsOf, type SeenOrder } from '../support/orders.ts';
-import { auditLog, DELEGATION, giveReason } from '../support/people.ts';
+import {
+  buttonsOf,
+  DOMAINS,
+  openForm,
+  readCommandReply,
+  textOf,
+  until,
+  useTestDemo,
+} from '../support/demo.ts';
+import {
+  approveRequested,
+  chargesFor,
+  requestByCommand,
+  requestsOf,
+  type VisibleOrder,
+  waitForOrder,
+} from '../support/orders.ts';
+import { DELEGATION, downloadAuditLog, giveReason } from '../support/people.ts';
 
 /*
  * Orders with an unknown outcome: how people settle them, what late responses of the service do, and their audit lines.
@@ -15,10 +30,10 @@ const t = useTestDemo({ settings: { SERVICE_TIMEOUT: '20s' } });
 
 afterEach(() => t.service.faults.clear());
 
-async function requestRegistration(name: string): Promise<SeenOrder> {
+async function requestRegistration(name: string): Promise<VisibleOrder> {
   const form = await openForm(t.workspace, t.alice, `/domain create ${name}`);
   const submit = () => t.alice.submit(form, DELEGATION);
-  return approvedBy(t.bob, orderAfter(t.workspace, submit, DOMAINS, name));
+  return approveRequested(t.bob, waitForOrder(t.workspace, submit, DOMAINS, name));
 }
 
 /** Expires the worker's lease in the database, because leases use its clock. */
@@ -34,15 +49,15 @@ async function expireLease(): Promise<void> {
   }
 }
 
-async function auditLinesOf(order: SeenOrder): Promise<string[]> {
-  const { csv } = await auditLog(t.workspace);
+async function auditLinesOf(order: VisibleOrder): Promise<string[]> {
+  const { csv } = await downloadAuditLog(t.workspace);
   return csv.split('\r\n').filter((line) => line.includes(order.id));
 }
 
 test('a registration that was never carried out is settled only by an approver, then retried', async () => {
   t.service.faults.set({ kind: 'drop_before', times: 1, match: { task: 'domain.create' } });
   const order = await requestRegistration('never-made.rest');
-  const unknown = await order.ends('UNKNOWN');
+  const unknown = await order.waitForResult('UNKNOWN');
   expect(buttonsOf(unknown), 'buttons before it is settled').not.toContain('order_retry');
   await t.demo.moveTime(60 * MINUTE_MS);
   await t.demo.moveTime(4 * DAY_MS);
@@ -52,11 +67,11 @@ test('a registration that was never carried out is settled only by an approver, 
   );
   expect(order.state).toBe('UNKNOWN');
   await giveReason(t.workspace, t.bob, order.card, 'order_resolve_failed', 'Not on the invoice');
-  const reply = await order.ends('FAILED');
+  const reply = await order.waitForResult('FAILED');
   expect(buttonsOf(reply)).toEqual(['order_retry']);
-  const again = await orderAfter(t.workspace, () => t.alice.click(reply, 'order_retry'));
+  const again = await waitForOrder(t.workspace, () => t.alice.click(reply, 'order_retry'));
   await t.bob.click(again.card, 'order_approve');
-  await again.ends('SUCCEEDED');
+  await again.waitForResult('SUCCEEDED');
   expect(chargesFor(t.service, 'never-made.rest')).toBe(1);
 });
 
@@ -65,43 +80,46 @@ test('a late response to a settled order stops a pending retry or limits a new o
   for (const name of ['sushi.rest', 'tapas.rest'])
     t.service.faults.set({ kind: 'slow', delayMs: 7_000, match: { name, task: 'domain.renew' } });
   const settleAsFailed = async (names: string) => {
-    const order = await approvedBy(t.bob, ask(t.workspace, t.alice, `/domain renew ${names}`));
+    const order = await approveRequested(
+      t.bob,
+      requestByCommand(t.workspace, t.alice, `/domain renew ${names}`),
+    );
     const count = names.split(' ').length;
     await until(`${names} is sent`, () => requestsOf(t.service, order).length === count);
     // The order becomes unknown, and an approver settles it.
     await expireLease();
-    const unknown = await order.ends('UNKNOWN');
+    const unknown = await order.waitForResult('UNKNOWN');
     await giveReason(t.workspace, t.bob, unknown, 'order_resolve_failed', 'Nothing there');
-    return { order, failed: await order.ends('FAILED') };
+    return { order, failed: await order.waitForResult('FAILED') };
   };
-  const waitForLateReply = (order: SeenOrder) =>
+  const waitForLateReply = (order: VisibleOrder) =>
     t.workspace.waitFor(() => order.replies().find((reply) => textOf(reply).includes('has now responded')), {
       what: 'the late response in the thread',
       timeoutMs: 15_000,
     });
   const { order } = await settleAsFailed('soup.rest sushi.rest');
   const single = await settleAsFailed('tapas.rest');
-  const pending = await orderAfter(t.workspace, () => t.alice.click(single.failed, 'order_retry'));
+  const pending = await waitForOrder(t.workspace, () => t.alice.click(single.failed, 'order_retry'));
 
   const late = await waitForLateReply(order);
   expect(textOf(late)).toMatch(/\*sushi\.rest\* of .*contradicts the outcome that was entered/);
   expect(late.notifies, 'notified').toEqual(expect.arrayContaining(['U0ALICE', 'U0BOB', 'S0APPROVERS']));
   expect(textOf(late)).toMatch(/<@U0BOB> marked it as failed. The service says that it was carried out/);
-  await t.allShown();
+  await t.waitUntilSlackIsCurrent();
   expect(order.state, 'the settled state').toBe('FAILED');
-  const again = await orderAfter(t.workspace, () => t.alice.click(order.card, 'order_retry'));
+  const again = await waitForOrder(t.workspace, () => t.alice.click(order.card, 'order_retry'));
   await t.bob.click(again.card, 'order_approve');
-  await again.ends('SUCCEEDED');
+  await again.waitForResult('SUCCEEDED');
   expect([chargesFor(t.service, 'soup.rest'), chargesFor(t.service, 'sushi.rest')], 'charges').toEqual([
     1, 1,
   ]);
-  const details = await answerTo(t.workspace, t.alice, `/domain order ${order.id}`);
+  const details = await readCommandReply(t.workspace, t.alice, `/domain order ${order.id}`);
   expect(details).toMatch(/service responded after the outcome was entered.* done/);
   expect((await auditLinesOf(order)).filter((line) => line.includes(',answered_late,'))).toHaveLength(1);
 
   await waitForLateReply(single.order);
   await t.bob.click(pending.card, 'order_approve');
-  const stopped = await pending.ends('FAILED');
+  const stopped = await pending.waitForResult('FAILED');
   expect(textOf(stopped)).toMatch(
     new RegExp(`Order \`${single.order.id}\`, which this retries, was carried out after all`),
   );

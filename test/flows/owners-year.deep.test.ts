@@ -2,7 +2,14 @@ import { type Actor, defaultSeed, type Message, type Seed } from '@domain-stewar
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { actUntilOpened, answerTo, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
+import {
+  actAndReadReply,
+  actUntilOpened,
+  readCommandReply,
+  textOf,
+  until,
+  useTestDemo,
+} from '../support/demo.ts';
 
 /*
  * A year with 200 names, 12 owners and four departures: owners answer with clicks, or not at all. The clock moves by
@@ -133,12 +140,12 @@ const directMessages = (person: string) => t.workspace.messages(`D${person.slice
 async function answer(person: Actor, message: Message, name: string, day: number): Promise<void> {
   const choice = pick(`${name} ${day}`, 10);
   const click = (action: string) => person.click(message, action, { value: name });
-  if (choice < 6) await toldAfter(t.workspace, person, () => click('owner_keep'));
+  if (choice < 6) await actAndReadReply(t.workspace, person, () => click('owner_keep'));
   if (choice === 6) {
     const owner = pickPresentOwner(`${name} ${day} to`);
     if (owner === person.user.id) return;
     const form = await actUntilOpened(t.workspace, person, () => click('owner_handover'));
-    await toldAfter(t.workspace, person, () => person.submit(form, { owner, note: `from day ${day}` }));
+    await actAndReadReply(t.workspace, person, () => person.submit(form, { owner, note: `from day ${day}` }));
   }
   if (choice === 7) {
     const form = await actUntilOpened(t.workspace, person, () => click('reminder_lapse'));
@@ -154,7 +161,9 @@ async function assignNames(leaver: string): Promise<void> {
   if (alert === undefined) throw new Error(`no alert about ${leaver}`);
   const form = await actUntilOpened(t.workspace, t.ada, () => t.ada.click(alert, 'owners_assign'));
   const names = (await readNames()).filter(({ owner }) => owner === leaver).map(({ name }) => name);
-  await toldAfter(t.workspace, t.ada, () => t.ada.submit(form, { names, owner: pickPresentOwner(leaver) }));
+  await actAndReadReply(t.workspace, t.ada, () =>
+    t.ada.submit(form, { names, owner: pickPresentOwner(leaver) }),
+  );
 }
 
 test('over a year every name has an owner and a question, and nobody is asked twice', async () => {
@@ -215,7 +224,7 @@ test('over a year every name has an owner and a question, and nobody is asked tw
   expect(problems).toEqual([]);
   expect(asked.size).toBeGreaterThan(NAMES * 0.8);
   for (const filter of ['owner:none', 'owner:left'])
-    expect(await answerTo(t.workspace, t.ada, `/domain names ${filter}`)).toMatch(/^No names match/);
+    expect(await readCommandReply(t.workspace, t.ada, `/domain names ${filter}`)).toMatch(/^No names match/);
 }, 180_000);
 
 async function countDueNotifications(): Promise<number> {

@@ -1,35 +1,35 @@
 import type { Actor, Message, View } from '@domain-steward/slack-workspace';
 import { beforeAll, describe, expect, test } from 'vitest';
 import {
+  actAndReadReply,
   actUntilOpened,
-  answerTo,
   openForm,
+  readCommandReply,
   textOf,
-  toldAfter,
   until,
   useTestDemo,
 } from '../support/demo.ts';
-import { orderAfter, requestsOf } from '../support/orders.ts';
-import { auditLog, choicesOf, DELEGATION, fieldsOf } from '../support/people.ts';
+import { requestsOf, waitForOrder } from '../support/orders.ts';
+import { DELEGATION, downloadAuditLog, listFields, listOptions } from '../support/people.ts';
 
 /*
  * Owners of names are chosen with the order, asked before expiry, and replaced when they leave.
  */
 
 const t = useTestDemo({ speedup: 8 });
-const send = (line: string) => answerTo(t.workspace, t.alice, `/domain ${line}`);
+const send = (line: string) => readCommandReply(t.workspace, t.alice, `/domain ${line}`);
 
 async function register(form: View, values: Readonly<Record<string, string | null>>) {
-  const order = await orderAfter(t.workspace, () => t.alice.submit(form, { ...DELEGATION, ...values }));
+  const order = await waitForOrder(t.workspace, () => t.alice.submit(form, { ...DELEGATION, ...values }));
   await t.bob.click(order.card, 'order_approve');
-  await order.ends('SUCCEEDED');
+  await order.waitForResult('SUCCEEDED');
   return order;
 }
 
 describe('registering a name', () => {
   test('asks for an owner and a note, which the name gets and the service doesn’t', async () => {
     const form = await openForm(t.workspace, t.alice, '/domain create owned.rest');
-    expect(fieldsOf(form)).toEqual(expect.arrayContaining(['owner', 'note']));
+    expect(listFields(form)).toEqual(expect.arrayContaining(['owner', 'note']));
     expect(form.state.values).toMatchObject({ owner: { owner: { selected_user: 'U0ALICE' } } });
     const order = await register(form, { owner: 'U0CAROL', note: 'the summer campaign' });
     const [request] = requestsOf(t.service, order);
@@ -67,12 +67,14 @@ describe('an owner who leaves', () => {
 
   test('is reported in one alert, from which the names are reassigned', async () => {
     const file = await openForm(t.workspace, t.alice, '/domain import');
-    await toldAfter(t.workspace, t.alice, () => t.alice.submit(file, { names: NAMES.join('\n') }));
+    await actAndReadReply(t.workspace, t.alice, () => t.alice.submit(file, { names: NAMES.join('\n') }));
     await send('names first second third');
     const list = t.alice.ephemerals().at(-1);
     if (list === undefined) throw new Error('no list');
     const edit = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(list, 'names_edit'));
-    await toldAfter(t.workspace, t.alice, () => t.alice.submit(edit, { names: NAMES, owner: 'U0CAROL' }));
+    await actAndReadReply(t.workspace, t.alice, () =>
+      t.alice.submit(edit, { names: NAMES, owner: 'U0CAROL' }),
+    );
 
     await t.workspace.changePerson('U0CAROL', { deleted: true });
     const alert = await t.workspace.waitFor(
@@ -83,14 +85,14 @@ describe('an owner who leaves', () => {
     expect(await send('names owner:left')).toMatch(/^4 names.*<@U0CAROL> \(left\)/s);
 
     const form = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(alert, 'owners_assign'));
-    expect(choicesOf(form, 'names')).toEqual(expect.arrayContaining(NAMES));
+    expect(listOptions(form, 'names')).toEqual(expect.arrayContaining(NAMES));
     const assigned = { names: NAMES, owner: 'U0CAROL' };
     expect(await t.bob.submit(form, assigned)).toMatchObject({ errors: { owner: expect.any(String) } });
-    await toldAfter(t.workspace, t.bob, () => t.bob.submit(form, { ...assigned, owner: 'U0BOB' }));
+    await actAndReadReply(t.workspace, t.bob, () => t.bob.submit(form, { ...assigned, owner: 'U0BOB' }));
     expect(await send('names owner:left')).toMatch(/^1 name /);
 
     const late = await actUntilOpened(t.workspace, t.ada, () => t.ada.click(alert, 'owners_assign'));
-    expect(choicesOf(late, 'names')).toEqual(['owned.rest']);
+    expect(listOptions(late, 'names')).toEqual(['owned.rest']);
     t.ada.close(late);
   });
 
@@ -107,7 +109,7 @@ describe('the question to an owner', () => {
   const questions = (channel: string) =>
     t.workspace.messages(channel).filter(({ blocks }) => JSON.stringify(blocks).includes('"owner_question"'));
   const answer = (person: Actor, message: Message, action: string, value: string) =>
-    toldAfter(t.workspace, person, () => person.click(message, action, { value }));
+    actAndReadReply(t.workspace, person, () => person.click(message, action, { value }));
   const waitForQuestion = async (channel: string, fits: (text: string) => boolean = () => true) =>
     t.workspace.waitFor(() => questions(channel).findLast((each) => fits(textOf(each))), {
       what: `a question in ${channel}`,
@@ -123,7 +125,9 @@ describe('the question to an owner', () => {
     const list = t.alice.ephemerals().at(-1);
     if (list === undefined) throw new Error('no list');
     const edit = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(list, 'names_edit'));
-    await toldAfter(t.workspace, t.alice, () => t.alice.submit(edit, { names: NAMES, owner: 'U0CAROL' }));
+    await actAndReadReply(t.workspace, t.alice, () =>
+      t.alice.submit(edit, { names: NAMES, owner: 'U0CAROL' }),
+    );
     await t.demo.moveTime(DAY_MS);
   });
 
@@ -161,18 +165,18 @@ describe('the question to an owner', () => {
     const form = await actUntilOpened(t.workspace, t.carol, () =>
       t.carol.click(question, 'owner_handover', { value: 'pass.rest' }),
     );
-    expect(fieldsOf(form)).toEqual(['owner', 'note']);
+    expect(listFields(form)).toEqual(['owner', 'note']);
     expect(await t.carol.submit(form, { owner: 'U0DAVE' })).toMatchObject({
       errors: { owner: expect.stringContaining('members of this workspace') },
     });
-    await toldAfter(t.workspace, t.carol, () =>
+    await actAndReadReply(t.workspace, t.carol, () =>
       t.carol.submit(form, { owner: 'U0BOB', note: 'you run the shop' }),
     );
     const message = await waitForQuestion('D0BOB');
     expect(textOf(message)).toContain('<@U0CAROL> handed *pass.rest* over to you: “you run the shop”');
     await waitForQuestion('D0CAROL', (text) => !text.includes('pass.rest'));
     expect(await answer(t.bob, message, 'owner_keep', 'pass.rest')).toContain('You’re keeping *pass.rest*');
-    expect((await auditLog(t.workspace)).csv).toContain('you run the shop');
+    expect((await downloadAuditLog(t.workspace)).csv).toContain('you run the shop');
   });
 
   test('can’t be answered by an owner who has left, and stays open when they come back', async () => {

@@ -1,6 +1,13 @@
 import pg from 'pg';
 import { expect, test } from 'vitest';
-import { actUntilOpened, answerTo, buttonsOf, DOMAINS, textOf, useTestDemo } from '../support/demo.ts';
+import {
+  actUntilOpened,
+  buttonsOf,
+  DOMAINS,
+  readCommandReply,
+  textOf,
+  useTestDemo,
+} from '../support/demo.ts';
 
 /* Lists that don't fit in a message have pages, and forms show when they have fewer names than the list. */
 
@@ -20,7 +27,7 @@ const latest = () => {
 test('the list of pending orders has every order', async () => {
   const names = Array.from({ length: 45 }, (_, n) => `page${n}.rest`);
   for (const name of names) await t.alice.command(DOMAINS, `/domain renew ${name}`);
-  let text = await answerTo(t.workspace, t.alice, '/domain orders pending');
+  let text = await readCommandReply(t.workspace, t.alice, '/domain orders pending');
   for (const range of ['1–20 of 45', '21–40 of 45', '41–45 of 45']) {
     expect(text).toContain(range);
     if (!buttonsOf(latest()).includes('orders_next')) break;
@@ -86,10 +93,10 @@ test('forms for many names open in a valid state and show how many names they le
     (changes) => t.demo.bot.protectedChanges.changeReminders(changes, 'U0ALICE', { channelId: '' }),
     async () => undefined,
   );
-  await answerTo(t.workspace, t.alice, '/domain names form');
+  await readCommandReply(t.workspace, t.alice, '/domain names form');
   const edit = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(latest(), 'names_edit'));
   expect(textOf(edit)).toContain('This form has the first 100 of 120 names.');
-  await answerTo(t.workspace, t.alice, '/domain names form');
+  await readCommandReply(t.workspace, t.alice, '/domain names form');
   const renew = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(latest(), 'names_renew'));
   expect(textOf(renew)).toContain('These are the first 100 of 120 names. An order can have at most 50');
   expect(await t.alice.submit(renew, {})).not.toMatchObject({ outcome: 'errors' });

@@ -1,22 +1,22 @@
 import type { Actor, Message } from '@domain-steward/slack-workspace';
 import { expect, test } from 'vitest';
-import { actUntilOpened, buttonsOf, DOMAINS, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
-import { orderAfter, type SeenOrder } from '../support/orders.ts';
+import { actAndReadReply, actUntilOpened, buttonsOf, DOMAINS, textOf, useTestDemo } from '../support/demo.ts';
+import { type VisibleOrder, waitForOrder } from '../support/orders.ts';
 
 /* Commands and shortcuts in every kind of conversation, and what to do where the bot isn't a member. */
 
 const t = useTestDemo();
 
 /** Requests a renewal with the message shortcut. @param place the card's channel */
-async function useShortcut(message: Message, name: string, place = message.channel): Promise<SeenOrder> {
+async function useShortcut(message: Message, name: string, place = message.channel): Promise<VisibleOrder> {
   const menu = await actUntilOpened(t.workspace, t.alice, () => t.alice.shortcut('domain_here', message));
   const next = await t.alice.submit(menu, { task: 'renew' });
   if (next.outcome !== 'updated') throw new Error(JSON.stringify(next));
-  return orderAfter(t.workspace, () => t.alice.submit(next.view, { names: name }), place);
+  return waitForOrder(t.workspace, () => t.alice.submit(next.view, { names: name }), place);
 }
 
 const requestWithCommand = (channel: string, name: string, place: string) =>
-  orderAfter(t.workspace, () => t.alice.command(channel, `/domain renew ${name}`), place);
+  waitForOrder(t.workspace, () => t.alice.command(channel, `/domain renew ${name}`), place);
 
 /** Slack's message about a huddle, without an author. */
 function huddle(): Message {
@@ -36,13 +36,13 @@ test('the card of a shortcut on a thread’s first message or a reply is posted 
   const order = await useShortcut(reply, 'cafe.rest');
   expect(order.card.thread_ts).toBe(first.ts);
   await t.bob.click(order.card, 'order_approve');
-  expect((await order.ends('SUCCEEDED')).thread_ts).toBe(first.ts);
+  expect((await order.waitForResult('SUCCEEDED')).thread_ts).toBe(first.ts);
 });
 
 test('a command from a thread gets a reply', async () => {
   const command = t.workspace.deliveries.findLast(({ payload }) => 'command' in payload);
   if (command === undefined) throw new Error('no command was sent before');
-  const reply = await toldAfter(t.workspace, t.alice, () =>
+  const reply = await actAndReadReply(t.workspace, t.alice, () =>
     t.workspace.redeliver({
       ...command,
       payload: { ...command.payload, text: 'help renew', trigger_id: 'in.a.thread', thread_ts: '1.000001' },

@@ -1,18 +1,18 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
 import {
+  actAndReadReply,
   actUntilOpened,
-  answerTo,
   DOMAINS,
   openForm,
+  readCommandReply,
   textOf,
-  toldAfter,
   until,
   useTestDemo,
 } from '../support/demo.ts';
 import { detailsOf } from '../support/looking.ts';
-import { ask, type SeenOrder } from '../support/orders.ts';
-import { auditLog, closed, filledOf } from '../support/people.ts';
+import { requestByCommand, type VisibleOrder } from '../support/orders.ts';
+import { downloadAuditLog, expectFormClosed, readFieldValues } from '../support/people.ts';
 
 /* Policy rules with their own approvers, and approvers who are away. */
 
@@ -48,13 +48,14 @@ const t = useTestDemo({ policy: { current: async () => policy } });
 
 afterEach(async () => {
   policy = { version: 3, rules: [REFUSED, RULE] };
-  for (const person of [t.ada, t.bob]) await answerTo(t.workspace, person, '/domain back');
+  for (const person of [t.ada, t.bob]) await readCommandReply(t.workspace, person, '/domain back');
 });
 
-const reply = (person: typeof t.alice, act: () => Promise<unknown>) => toldAfter(t.workspace, person, act);
+const reply = (person: typeof t.alice, act: () => Promise<unknown>) =>
+  actAndReadReply(t.workspace, person, act);
 const dmsTo = (person: string) => t.workspace.messages(person).map(textOf);
 
-function waitForText(order: SeenOrder, text: string): Promise<string> {
+function waitForText(order: VisibleOrder, text: string): Promise<string> {
   return t.workspace.waitFor(
     () =>
       order
@@ -70,7 +71,7 @@ async function setApproverGroup(...people: readonly string[]) {
 }
 
 async function setPrice(amount: string): Promise<void> {
-  await answerTo(t.workspace, t.ada, '/domain prices');
+  await readCommandReply(t.workspace, t.ada, '/domain prices');
   const list = t.ada.ephemerals().at(-1);
   if (list === undefined) throw new Error('the price list was not shown');
   const form = await actUntilOpened(t.workspace, t.ada, () => t.ada.click(list, 'price_add'));
@@ -83,18 +84,18 @@ async function setPrice(amount: string): Promise<void> {
     valid_from: today,
     source: 'Contract 7',
   };
-  await reply(t.ada, async () => closed(await t.ada.submit(form, values)));
+  await reply(t.ada, async () => expectFormClosed(await t.ada.submit(form, values)));
 }
 
 test('an expensive order needs two members of a group, one of whom can have a stand-in', async () => {
   await setPrice('600.00');
   await setApproverGroup('U0BOB', 'U0ADA');
-  const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
+  const order = await requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest');
   const card = textOf(order.card);
   expect(card).toContain('rule “large renewals” of policy version 3');
   expect(card).toContain('Waiting for <!subteam^S0APPROVERS>');
   expect(card).toContain('0 of 2 approvals');
-  expect(await answerTo(t.workspace, t.ada, `/domain order ${order.id}`)).toContain(
+  expect(await readCommandReply(t.workspace, t.ada, `/domain order ${order.id}`)).toContain(
     '*Required approvals*\n2 approvals from <!subteam^S0APPROVERS>',
   );
 
@@ -109,7 +110,7 @@ test('an expensive order needs two members of a group, one of whom can have a st
   await waitForText(order, '1 of 2 approvals (<@U0BOB>)');
   expect(order.state).toBe('PENDING');
 
-  const awayReply = await answerTo(t.workspace, t.ada, '/domain away 2w @carol');
+  const awayReply = await readCommandReply(t.workspace, t.ada, '/domain away 2w @carol');
   expect(awayReply).toContain('<@U0CAROL> is your stand-in until');
   await waitForText(order, ':warning: <@U0CAROL> can approve for <@U0ADA> until');
   await t.demo.moveTime(61 * 60_000);
@@ -120,17 +121,17 @@ test('an expensive order needs two members of a group, one of whom can have a st
   expect(reminder.notifies.sort()).toEqual(['S0APPROVERS', 'U0CAROL']);
 
   await t.carol.click(order.card, 'order_approve');
-  await order.ends('SUCCEEDED');
+  await order.waitForResult('SUCCEEDED');
   expect(textOf(order.card)).toContain('approved by <@U0BOB> and <@U0CAROL> (for <@U0ADA>) · now expires');
   // The closed card has no space for the rule.
-  expect(await answerTo(t.workspace, t.ada, `/domain order ${order.id}`)).toContain(
+  expect(await readCommandReply(t.workspace, t.ada, `/domain order ${order.id}`)).toContain(
     'rule “large renewals” of policy version 3',
   );
 });
 
 test('a task that a rule refuses for a name opens no form', async () => {
   const before = t.alice.openedViews().length;
-  const refusal = await answerTo(t.workspace, t.alice, '/domain transfer catering.rest');
+  const refusal = await readCommandReply(t.workspace, t.alice, '/domain transfer catering.rest');
   expect(refusal).toContain(
     'rule “nothing of leadership” of policy version 3. If you need it, ask an admin.',
   );
@@ -145,18 +146,18 @@ test('a task that a rule refuses for a name opens no form', async () => {
   await t.alice.close(menu);
 
   const other = await openForm(t.workspace, t.alice, '/domain transfer bistro.rest');
-  expect(filledOf(other)).toMatchObject({ name: 'bistro.rest' });
+  expect(readFieldValues(other)).toMatchObject({ name: 'bistro.rest' });
   await t.alice.close(other);
 });
 
 test('a rule published while an order is pending is named on the closed card', async () => {
   policy = { version: 0, rules: [] };
-  const order = await ask(t.workspace, t.alice, '/domain renew cocktail.rest');
+  const order = await requestByCommand(t.workspace, t.alice, '/domain renew cocktail.rest');
   policy = { version: 1, rules: [{ ...RULE, over: undefined, needed: 1, approvers: ['U0ADA'] }] };
   await t.bob.click(order.card, 'order_approve');
   await waitForText(order, 'Still needed: 1 approval from <@U0ADA>.');
   await t.ada.click(order.card, 'order_approve');
-  await order.ends('SUCCEEDED');
+  await order.waitForResult('SUCCEEDED');
   expect(textOf(order.card)).toContain('rule “large renewals” of policy version 1');
   expect(await detailsOf(t.workspace, t.ada, order.card)).toContain(
     '*Rules*\nthe settings, rule “large renewals” of policy version 1',
@@ -179,12 +180,12 @@ describe('/domain away', () => {
     ['@carol tomorrow', '`tomorrow` isn’t a date or duration'],
     ['2w @dave', 'isn’t a full member of this workspace'],
   ])('rejects “%s” and explains what to enter', async (line, expected) => {
-    expect(await answerTo(t.workspace, t.bob, `/domain away ${line}`)).toContain(expected);
-    expect(await answerTo(t.workspace, t.bob, '/domain back')).toContain('You have no stand-in');
+    expect(await readCommandReply(t.workspace, t.bob, `/domain away ${line}`)).toContain(expected);
+    expect(await readCommandReply(t.workspace, t.bob, '/domain back')).toContain('You have no stand-in');
   });
 
   test('notifies both people, is shown on Home and in the audit log, and can be ended early', async () => {
-    await answerTo(t.workspace, t.bob, '/domain away @carol 2w');
+    await readCommandReply(t.workspace, t.bob, '/domain away @carol 2w');
     await waitForNotice('D0CAROL', 'You are <@U0BOB>’s stand-in until');
     await waitForNotice('D0BOB', '<@U0CAROL> is your stand-in until');
     for (const [person, line] of [
@@ -194,10 +195,10 @@ describe('/domain away', () => {
       await person.openHome();
       await until(line, () => textOf(person.homeView() ?? { blocks: [] }).includes(line));
     }
-    await answerTo(t.workspace, t.bob, '/domain back');
+    await readCommandReply(t.workspace, t.bob, '/domain back');
     await waitForNotice('D0CAROL', 'You are no longer <@U0BOB>’s stand-in.');
     await waitForNotice('D0BOB', '<@U0CAROL> is no longer your stand-in');
-    const { csv } = await auditLog(t.workspace, '/domain audit');
+    const { csv } = await downloadAuditLog(t.workspace, '/domain audit');
     expect(csv).toMatch(/stand_in_changed,Bob \(U0BOB\).*Carol \(U0CAROL\) is the stand-in until/);
     expect(csv).toMatch(/stand_in_changed,Bob \(U0BOB\).*no stand-in anymore/);
   });
@@ -205,7 +206,7 @@ describe('/domain away', () => {
   test('lists orders that the stand-in can approve on their Home tab until it ends', async () => {
     await setApproverGroup('U0BOB');
     policy = { version: 4, rules: [{ ...RULE, over: undefined, needed: 1, ttlMs: 9 * 86_400_000 }] };
-    const order = await ask(t.workspace, t.alice, '/domain renew diner.rest');
+    const order = await requestByCommand(t.workspace, t.alice, '/domain renew diner.rest');
     const expectInHome = async (holds: boolean) => {
       await until(`the order is ${holds ? '' : 'not '}in Home`, async () => {
         const before = t.carol.homeView()?.hash;
@@ -215,7 +216,7 @@ describe('/domain away', () => {
       });
     };
     await expectInHome(false);
-    await answerTo(t.workspace, t.bob, '/domain away 5d @carol');
+    await readCommandReply(t.workspace, t.bob, '/domain away 5d @carol');
     await expectInHome(true);
     await t.demo.moveTime(6 * 86_400_000);
     await expectInHome(false);
@@ -223,6 +224,6 @@ describe('/domain away', () => {
       'You can’t approve this.',
     );
     await t.bob.click(order.card, 'order_approve');
-    await order.ends('SUCCEEDED');
+    await order.waitForResult('SUCCEEDED');
   });
 });

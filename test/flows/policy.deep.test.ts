@@ -1,13 +1,27 @@
 import type { Actor, Message, View } from '@domain-steward/slack-workspace';
 import { describe, expect, it } from 'vitest';
-import { actUntilOpened, answerTo, buttonsOf, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
-import { ask } from '../support/orders.ts';
-import { buttonValue, clickAs, closed, ephemeral, fieldsOf, filledOf } from '../support/people.ts';
+import {
+  actAndReadReply,
+  actUntilOpened,
+  buttonsOf,
+  readCommandReply,
+  textOf,
+  useTestDemo,
+} from '../support/demo.ts';
+import { requestByCommand } from '../support/orders.ts';
+import {
+  buttonValue,
+  clickAs,
+  expectFormClosed,
+  listFields,
+  readFieldValues,
+  waitForEphemeral,
+} from '../support/people.ts';
 
 const t = useTestDemo({ settings: { ADMINS: 'U0ADA,U0BOB' } });
 
 async function showPolicy(person: Actor): Promise<Message> {
-  await answerTo(t.workspace, person, '/domain policy');
+  await readCommandReply(t.workspace, person, '/domain policy');
   return lastMessageTo(person);
 }
 
@@ -37,7 +51,7 @@ function submit(form: View, values: Values, person = t.ada) {
 
 async function addRule(values: Values): Promise<string> {
   const form = await openPolicyForm('policy_add');
-  return toldAfter(t.workspace, t.ada, async () => closed(await submit(form, values)));
+  return actAndReadReply(t.workspace, t.ada, async () => expectFormClosed(await submit(form, values)));
 }
 
 /** The rules in a message with buttons, in order. */
@@ -71,10 +85,10 @@ const REFUSED: Values = {
 /** Ada publishes the draft, and Bob confirms it. */
 async function publishDraft(version: number): Promise<void> {
   const list = await showPolicy(t.ada);
-  await toldAfter(t.workspace, t.ada, () => t.ada.click(list, 'policy_publish'));
+  await actAndReadReply(t.workspace, t.ada, () => t.ada.click(list, 'policy_publish'));
   const seen = await showPolicy(t.bob);
   await t.bob.click(seen, 'policy_confirm');
-  await ephemeral(t.workspace, t.bob, 'the message that the policy is in force', (message) =>
+  await waitForEphemeral(t.workspace, t.bob, 'the message that the policy is in force', (message) =>
     textOf(message).includes(`Version ${version} of the policy is in force`),
   );
 }
@@ -95,7 +109,7 @@ describe('a policy without rules', () => {
       'policy_start',
     ]);
     await t.ada.close(await openPolicyForm('policy_add'));
-    const reply = await toldAfter(t.workspace, t.alice, () =>
+    const reply = await actAndReadReply(t.workspace, t.alice, () =>
       clickAs(t.workspace, 'U0ALICE', 'policy_add', 'new'),
     );
     expect(reply).toContain('Only admins can do this.');
@@ -106,7 +120,7 @@ describe('a rule', () => {
   it('is edited in a form with the fields of the YAML file, with errors at their fields', async () => {
     const form = await openPolicyForm('policy_add');
     expect(form.callback_id).toBe('policy_rule');
-    expect(fieldsOf(form)).toEqual([
+    expect(listFields(form)).toEqual([
       'rule_name',
       'tasks',
       'names',
@@ -180,9 +194,9 @@ describe('a rule', () => {
   it('accepts typed ids if Slack doesn’t support the pickers', async () => {
     t.workspace.faults.set({ method: 'views.open', kind: 'error', code: 'invalid_arguments', times: 1 });
     const form = await openPolicyForm('policy_edit', '1 large renewals');
-    expect(filledOf(form)).toMatchObject({ approvers: 'U0BOB,S0APPROVERS', over: '100.00' });
-    const reply = await toldAfter(t.workspace, t.ada, async () =>
-      closed(
+    expect(readFieldValues(form)).toMatchObject({ approvers: 'U0BOB,S0APPROVERS', over: '100.00' });
+    const reply = await actAndReadReply(t.workspace, t.ada, async () =>
+      expectFormClosed(
         await submit(form, {
           tasks: ['renew'],
           approvers: '<@U0BOB|bob b>, S0APPROVERS',
@@ -198,7 +212,12 @@ describe('a rule', () => {
     const order = ['large renewals', 'the café stays', 'redirects are free'];
     const list = await showPolicy(t.ada);
     await t.ada.click(list, 'policy_up', { value: '3 the café stays' });
-    await ephemeral(t.workspace, t.ada, 'the new order', (each) => rulesOf(each).join() === order.join());
+    await waitForEphemeral(
+      t.workspace,
+      t.ada,
+      'the new order',
+      (each) => rulesOf(each).join() === order.join(),
+    );
     await clickAs(t.workspace, 'U0ADA', 'policy_up', '3 the café stays');
     expect(rulesOf(await showPolicy(t.ada))).toEqual(order);
   });
@@ -209,7 +228,7 @@ describe('a rule', () => {
     const second = await actUntilOpened(t.workspace, t.bob, () =>
       t.bob.click(seen, 'policy_edit', { value: '3 redirects are free' }),
     );
-    closed(await submit(second, { names: '*.rest' }, t.bob));
+    expectFormClosed(await submit(second, { names: '*.rest' }, t.bob));
     expect(await submit(first, { names: '*.example' })).toMatchObject({
       outcome: 'errors',
       errors: { rule_name: expect.stringContaining('someone changed or removed this rule') },
@@ -223,9 +242,14 @@ describe('a rule', () => {
     const list = await showPolicy(t.ada);
     const which = { value: '4 too much' };
     await t.ada.click(list, 'policy_remove', which);
-    await ephemeral(t.workspace, t.ada, 'the list without the rule', (each) => rulesOf(each).length === 3);
+    await waitForEphemeral(
+      t.workspace,
+      t.ada,
+      'the list without the rule',
+      (each) => rulesOf(each).length === 3,
+    );
     await clickAs(t.workspace, 'U0ADA', 'policy_remove', which.value);
-    await ephemeral(t.workspace, t.ada, 'the message that the rule no longer exists', (each) =>
+    await waitForEphemeral(t.workspace, t.ada, 'the message that the rule no longer exists', (each) =>
       textOf(each).includes('This rule no longer exists'),
     );
   });
@@ -233,7 +257,7 @@ describe('a rule', () => {
 
 describe('/domain policy test', () => {
   it('names the rule that applies, and why each earlier one doesn’t', async () => {
-    const reply = await answerTo(
+    const reply = await readCommandReply(
       t.workspace,
       t.bob,
       '/domain policy test delete cafe.rest by <@U0ALICE|alice>',
@@ -242,7 +266,7 @@ describe('/domain policy test', () => {
     expect(reply).toContain('*Deletions of `cafe.rest`* requested by <@U0ALICE> are *refused*');
     expect(reply).toContain('Rule 1, “large renewals”, doesn’t apply to this task.');
     expect(reply).toContain('Decided by rule 2, “the café stays”.');
-    expect(await answerTo(t.workspace, t.bob, '/domain policy test delete cafe.rest')).toContain(
+    expect(await readCommandReply(t.workspace, t.bob, '/domain policy test delete cafe.rest')).toContain(
       'Rule 2, “the café stays”, doesn’t apply to this requester.',
     );
   });
@@ -250,8 +274,8 @@ describe('/domain policy test', () => {
 
 describe('/domain policy replay', () => {
   it('shows admins which orders the draft would have decided differently', async () => {
-    const renewal = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
-    const listed = await ask(t.workspace, t.alice, '/domain renew bar.rest');
+    const renewal = await requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest');
+    const listed = await requestByCommand(t.workspace, t.alice, '/domain renew bar.rest');
     await addRule({
       rule_name: 'renewals are free',
       tasks: ['renew'],
@@ -259,23 +283,23 @@ describe('/domain policy replay', () => {
       by: ['U0ALICE'],
       decision: 'free',
     });
-    const reply = await answerTo(t.workspace, t.ada, '/domain policy replay 30');
+    const reply = await readCommandReply(t.workspace, t.ada, '/domain policy replay 30');
     expect(reply).toContain('2 orders: 1 unchanged, 0 *stricter*, 1 *looser*');
     expect(reply).toContain(renewal.id);
     expect(reply).not.toContain(listed.id);
-    expect(await answerTo(t.workspace, t.alice, '/domain policy replay 30')).toContain('only admins');
-    expect(await answerTo(t.workspace, t.ada, '/domain policy replay 400')).toContain('Use 1 to 365');
+    expect(await readCommandReply(t.workspace, t.alice, '/domain policy replay 30')).toContain('only admins');
+    expect(await readCommandReply(t.workspace, t.ada, '/domain policy replay 400')).toContain('Use 1 to 365');
   });
 });
 
 describe('publishing', () => {
   it('shows the changes and takes effect once another admin confirms', async () => {
-    const waiting = await ask(t.workspace, t.alice, '/domain renew snack.rest');
+    const waiting = await requestByCommand(t.workspace, t.alice, '/domain renew snack.rest');
     const snacks = { rule_name: 'snacks', tasks: ['renew'], names: 'snack.rest', approvers: ['U0CAROL'] };
     await addRule({ ...snacks, decision: 'approve' });
     const list = await showPolicy(t.ada);
     const revision = buttonValue(list, 'policy_publish');
-    const reply = await toldAfter(t.workspace, t.ada, () => t.ada.click(list, 'policy_publish'));
+    const reply = await actAndReadReply(t.workspace, t.ada, () => t.ada.click(list, 'policy_publish'));
     expect(reply).toContain('Added “large renewals” as rule 1');
     expect(reply).toContain('Waiting for <@U0BOB> to confirm.');
     expect(buttonsOf(await showPolicy(t.ada))).not.toContain('policy_confirm');
@@ -307,11 +331,11 @@ describe('publishing', () => {
   it('can’t be confirmed by the publisher, or after the draft has changed', async () => {
     await addRule({ ...FREE, rule_name: 'users are free', tasks: ['user'] });
     // One renewal is also free under the version in force, but needed an approval when it was requested.
-    expect(await answerTo(t.workspace, t.ada, '/domain policy replay 30')).toContain(
+    expect(await readCommandReply(t.workspace, t.ada, '/domain policy replay 30')).toContain(
       '3 orders: 1 unchanged, 0 *stricter*, 1 *looser*, 1 with *other approvers*',
     );
     const first = await showPolicy(t.ada);
-    await toldAfter(t.workspace, t.ada, () => t.ada.click(first, 'policy_publish'));
+    await actAndReadReply(t.workspace, t.ada, () => t.ada.click(first, 'policy_publish'));
     const revision = buttonValue(await showPolicy(t.bob), 'policy_confirm');
     await clickAs(t.workspace, 'U0ADA', 'policy_confirm', revision);
     await t.workspace.waitFor(
@@ -323,7 +347,7 @@ describe('publishing', () => {
     await addRule({ ...FREE, rule_name: 'contacts are free', tasks: ['ssl-contact'] });
     const asked = t.workspace.messages('D0BOB').at(-1);
     if (asked === undefined) throw new Error('no request to Bob');
-    const late = await toldAfter(t.workspace, t.bob, () => t.bob.click(asked, 'policy_confirm'));
+    const late = await actAndReadReply(t.workspace, t.bob, () => t.bob.click(asked, 'policy_confirm'));
     expect(late).toContain('someone changed, discarded or confirmed the draft');
     expect(textOf(await showPolicy(t.alice))).toContain('Version 1 is in force');
   });
@@ -331,7 +355,7 @@ describe('publishing', () => {
   it('can be canceled by discarding the draft', async () => {
     const list = await showPolicy(t.ada);
     await t.ada.click(list, 'policy_discard');
-    await ephemeral(t.workspace, t.ada, 'the message that the draft was discarded', (message) =>
+    await waitForEphemeral(t.workspace, t.ada, 'the message that the draft was discarded', (message) =>
       textOf(message).includes('The draft was discarded.'),
     );
     expect(buttonsOf(await showPolicy(t.ada))).not.toContain('policy_publish');
@@ -351,19 +375,19 @@ async function downloadFile(channel: string): Promise<{ readonly name: string; r
 describe('a policy as YAML', () => {
   it('can be downloaded by everyone and uploaded again without a difference', async () => {
     const seen = await showPolicy(t.alice);
-    await toldAfter(t.workspace, t.alice, () => t.alice.click(seen, 'policy_download'));
+    await actAndReadReply(t.workspace, t.alice, () => t.alice.click(seen, 'policy_download'));
     const { name, text } = await downloadFile('D0ALICE');
     expect(name).toBe('domain-steward-policy-version-1.yaml');
     expect(text).toContain('- rule_name: large renewals');
     expect(text).toContain('approvers: [U0BOB, S0APPROVERS]');
     const form = await openPolicyForm('policy_upload');
-    closed(await submit(form, { rules: text }));
-    await ephemeral(t.workspace, t.ada, 'the message that the draft was replaced', (each) =>
+    expectFormClosed(await submit(form, { rules: text }));
+    await waitForEphemeral(t.workspace, t.ada, 'the message that the draft was replaced', (each) =>
       textOf(each).includes('I replaced the draft.'),
     );
     const list = await showPolicy(t.ada);
     await t.ada.click(list, 'policy_publish');
-    await ephemeral(t.workspace, t.ada, 'the message that there is nothing to publish', (each) =>
+    await waitForEphemeral(t.workspace, t.ada, 'the message that there is nothing to publish', (each) =>
       textOf(each).includes('nothing to publish'),
     );
   });
@@ -381,7 +405,7 @@ describe('a policy as YAML', () => {
     });
     const other = await openPolicyForm('policy_upload');
     const rules = '- {rule_name: a, tasks: [user], names: ["*"], decision: free}';
-    closed(await submit(other, { rules }));
+    expectFormClosed(await submit(other, { rules }));
     expect(await submit(form, { rules })).toMatchObject({
       outcome: 'errors',
       errors: { rules: expect.stringContaining('someone changed the draft') },
@@ -393,13 +417,13 @@ describe('a policy as YAML', () => {
 describe('a policy template', () => {
   it('asks for the people of each role and becomes the draft', async () => {
     const form = await openPolicyForm('policy_start', 'small_team');
-    expect(fieldsOf(form)).toEqual(['managers', 'managers_groups']);
+    expect(listFields(form)).toEqual(['managers', 'managers_groups']);
     expect(await submit(form, {})).toMatchObject({
       outcome: 'errors',
       errors: { managers: 'Choose at least one person or group.' },
     });
-    const reply = await toldAfter(t.workspace, t.ada, async () =>
-      closed(await submit(form, { managers: ['U0BOB'], managers_groups: ['S0APPROVERS'] })),
+    const reply = await actAndReadReply(t.workspace, t.ada, async () =>
+      expectFormClosed(await submit(form, { managers: ['U0BOB'], managers_groups: ['S0APPROVERS'] })),
     );
     expect(reply).toContain('need *approval from <@U0BOB> or a member of <!subteam^S0APPROVERS>*');
     expect(rulesOf(await showPolicy(t.ada))).toEqual([

@@ -2,22 +2,23 @@ import type { Actor, View } from '@domain-steward/slack-workspace';
 import { describe, expect, it } from 'vitest';
 import { diffPrices } from '../../src/money/prices.ts';
 import {
+  actAndReadReply,
   actUntilOpened,
-  answerTo,
   buttonsOf,
   DOMAINS,
   openForm,
+  readCommandReply,
   textOf,
-  toldAfter,
   useTestDemo,
 } from '../support/demo.ts';
-import { orderAfter } from '../support/orders.ts';
-import { closed, ephemeral, fieldsOf, filledOf } from '../support/people.ts';
+import { waitForOrder } from '../support/orders.ts';
+import { expectFormClosed, listFields, readFieldValues, waitForEphemeral } from '../support/people.ts';
 
 /* Details of names that people edit, for one name or many at once. */
 
 const t = useTestDemo();
-const send = (line: string, person: Actor = t.alice) => answerTo(t.workspace, person, `/domain ${line}`);
+const send = (line: string, person: Actor = t.alice) =>
+  readCommandReply(t.workspace, person, `/domain ${line}`);
 
 async function editForm(name: string, person: Actor = t.alice): Promise<View> {
   await send(`name ${name}`, person);
@@ -27,7 +28,9 @@ async function editForm(name: string, person: Actor = t.alice): Promise<View> {
 }
 
 function save(form: View, values: Parameters<Actor['submit']>[1], person: Actor = t.alice): Promise<string> {
-  return toldAfter(t.workspace, person, async () => closed(await person.submit(form, values)));
+  return actAndReadReply(t.workspace, person, async () =>
+    expectFormClosed(await person.submit(form, values)),
+  );
 }
 
 describe('a channel that the bot isn’t in', () => {
@@ -56,7 +59,7 @@ describe('the details of a name', () => {
     const form = await editForm('cafe.rest');
     expect(form.callback_id).toBe('name_edit');
     expect(textOf(form)).toContain('*cafe.rest*');
-    expect(fieldsOf(form)).toEqual(['owner', 'tags', 'channel', 'note']);
+    expect(listFields(form)).toEqual(['owner', 'tags', 'channel', 'note']);
     const values = {
       owner: 'U0BOB',
       tags: '#Brand, client-acme',
@@ -74,7 +77,7 @@ describe('the details of a name', () => {
 
   it('are prefilled and can be cleared with a checkbox', async () => {
     const form = await editForm('cafe.rest');
-    expect(filledOf(form)).toMatchObject({ tags: 'brand, client-acme' });
+    expect(readFieldValues(form)).toMatchObject({ tags: 'brand, client-acme' });
     expect(form.state.values).toMatchObject({
       owner: { owner: { selected_user: 'U0BOB' } },
       channel: { channel: { selected_conversation: 'C0DOMAINS' } },
@@ -200,7 +203,7 @@ describe('names', () => {
     const list = lastMessageTo(t.alice);
     const form = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(list, 'names_renew'));
     expect(form.callback_id).toBe('renew_many');
-    const order = await orderAfter(t.workspace, () => t.alice.submit(form));
+    const order = await waitForOrder(t.workspace, () => t.alice.submit(form));
     expect(textOf(order.card)).toMatch(/Renew 2 domains|acme-one\.rest.*acme-two\.rest/s);
     expect(textOf(order.card)).toContain('about €36.00');
   });
@@ -209,7 +212,7 @@ describe('names', () => {
     await send('names tag:acme');
     const list = lastMessageTo(t.alice);
     const form = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(list, 'names_edit'));
-    expect(fieldsOf(form)).toEqual(['names', 'owner', 'tags', 'channel', 'note', 'clear']);
+    expect(listFields(form)).toEqual(['names', 'owner', 'tags', 'channel', 'note', 'clear']);
     const names = ['acme-one.rest', 'acme-two.rest'];
     expect(await save(form, { names, tags: 'priority, -acme' })).toContain('I saved the changes to 2 names.');
     expect(await send('names tag:priority owner:U0ADA')).toContain('2 names');
@@ -218,7 +221,7 @@ describe('names', () => {
 
   it('that were found are exported as a CSV file', async () => {
     await t.alice.command(DOMAINS, '/domain names export tag:priority sort:name');
-    await ephemeral(t.workspace, t.alice, 'the message that the file was sent', (message) =>
+    await waitForEphemeral(t.workspace, t.alice, 'the message that the file was sent', (message) =>
       textOf(message).includes('the portfolio with 2 names'),
     );
     const [header, one, two] = await downloadRows('D0ALICE');
@@ -229,7 +232,7 @@ describe('names', () => {
 
   it('are imported from a CSV file after a preview', async () => {
     const form = await openForm(t.workspace, t.alice, '/domain names import');
-    expect(fieldsOf(form)).toEqual(['file', 'rows']);
+    expect(listFields(form)).toEqual(['file', 'rows']);
     expect(textOf(form), 'the limit in the form').toContain('at most 20,000 names');
     expect(await t.alice.submit(form, { rows: 'name,owner\nacme-one.rest,Ada' })).toMatchObject({
       outcome: 'errors',
@@ -243,9 +246,9 @@ describe('names', () => {
     const plan = t.alice.ephemerals().find((message) => textOf(message).includes('would change'));
     if (plan === undefined) throw new Error('the plan is gone');
     const apply = () => t.alice.click(plan, 'names_import_apply');
-    expect(await toldAfter(t.workspace, t.alice, apply)).toContain('I saved the changes to 1 name.');
+    expect(await actAndReadReply(t.workspace, t.alice, apply)).toContain('I saved the changes to 1 name.');
     expect(await send('names tag:imported')).toContain('1 name matching');
-    expect(await toldAfter(t.workspace, t.alice, apply)).toContain('already applied');
+    expect(await actAndReadReply(t.workspace, t.alice, apply)).toContain('already applied');
   });
 
   it('are imported only with owners who are members', async () => {
@@ -280,10 +283,10 @@ describe('an absence', () => {
     ['U0BOB', '2026-12-10', '2026-12-11T00:00:00Z'],
   ])('ends at midnight in the time zone of %s, after %s', async (id, day, ends) => {
     const person = t.workspace.as(id);
-    const answer = await toldAfter(t.workspace, person, () =>
+    const answer = await actAndReadReply(t.workspace, person, () =>
       person.command(DOMAINS, `/domain away ${day} <@U0ADA>`),
     );
     expect(answer).toContain(`<!date^${Date.parse(ends) / 1_000}^`);
-    await toldAfter(t.workspace, person, () => person.command(DOMAINS, '/domain back'));
+    await actAndReadReply(t.workspace, person, () => person.command(DOMAINS, '/domain back'));
   });
 });

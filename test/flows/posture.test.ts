@@ -1,7 +1,14 @@
 import { setUpStory } from '@domain-steward/sandbox-service';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { actUntilOpened, answerTo, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
-import { closed } from '../support/people.ts';
+import {
+  actAndReadReply,
+  actUntilOpened,
+  readCommandReply,
+  textOf,
+  until,
+  useTestDemo,
+} from '../support/demo.ts';
+import { expectFormClosed } from '../support/people.ts';
 import { startReceiver, WEBHOOK_SECRET } from '../support/webhook-receiver.ts';
 
 /*
@@ -17,7 +24,7 @@ const OPEN = 'open.rest';
 const DAY_MS = 86_400_000;
 const HOSTS = ['ns1.host.example', 'ns2.host.example'];
 
-const send = (line: string) => answerTo(t.workspace, t.alice, `/domain ${line}`);
+const send = (line: string) => readCommandReply(t.workspace, t.alice, `/domain ${line}`);
 const findings = () =>
   receiver.received.map(({ body }) => body).filter(({ type }) => type.startsWith('finding.'));
 
@@ -58,7 +65,9 @@ test('a name with an owner is fine, and its notes are shown only on request', as
   if (screen === undefined) throw new Error('the name was not shown');
   expect(textOf(screen)).toContain(':warning: *No owner*');
   const form = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(screen, 'name_edit'));
-  await toldAfter(t.workspace, t.alice, async () => closed(await t.alice.submit(form, { owner: 'U0ALICE' })));
+  await actAndReadReply(t.workspace, t.alice, async () =>
+    expectFormClosed(await t.alice.submit(form, { owner: 'U0ALICE' })),
+  );
   const text = await send('posture');
   expect(text).toContain('1 of 2 names is fine');
   expect(text).not.toContain(SOUND);

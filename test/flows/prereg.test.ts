@@ -2,18 +2,18 @@ import { SANDBOX_ACCOUNTS } from '@domain-steward/sandbox-service';
 import type { Actor, Message } from '@domain-steward/slack-workspace';
 import { afterEach, beforeAll, expect, test } from 'vitest';
 import {
+  actAndReadReply,
   actUntilOpened,
-  answerTo,
   buttonsOf,
   DOMAINS,
   link,
   openForm,
+  readCommandReply,
   textOf,
-  toldAfter,
   until,
   useTestDemo,
 } from '../support/demo.ts';
-import { ephemeral, fieldsOf, linkTwoFactor } from '../support/people.ts';
+import { linkTwoFactor, listFields, waitForEphemeral } from '../support/people.ts';
 
 /* The search for preregistrations, which reads only and is shown only to one person. */
 
@@ -24,10 +24,10 @@ afterEach(() => t.service.faults.clear());
 
 const searches = () => t.service.requestsFor({ task: 'prereg.search' });
 const waitForPage = (person: Actor, range: string): Promise<Message> =>
-  ephemeral(t.workspace, person, `the preregistrations ${range}`, ({ text }) => text.includes(range));
+  waitForEphemeral(t.workspace, person, `the preregistrations ${range}`, ({ text }) => text.includes(range));
 
 test('a name in the command is searched immediately, with or without its TLD', async () => {
-  const reply = await answerTo(t.workspace, t.alice, '/domain prereg Table-007.rest');
+  const reply = await readCommandReply(t.workspace, t.alice, '/domain prereg Table-007.rest');
   expect(reply).toMatch(/table-007\.rest.*pending.*sunrise1/s);
   expect(searches().at(-1)).toMatchObject({
     path: '/v1/domainPrereg/_search',
@@ -40,18 +40,18 @@ test('a name in the command is searched immediately, with or without its TLD', a
       ],
     },
   });
-  await answerTo(t.workspace, t.alice, '/domain prereg table-008');
+  await readCommandReply(t.workspace, t.alice, '/domain prereg table-008');
   expect(searches().at(-1)?.body).toMatchObject({
     filters: [{ key: 'sld', operator: 'EQUAL', value: 'table-008' }],
   });
-  const none = await answerTo(t.workspace, t.alice, '/domain prereg nothing');
+  const none = await readCommandReply(t.workspace, t.alice, '/domain prereg nothing');
   expect(none).toContain('No preregistrations for the name nothing');
   expect(t.workspace.messages(DOMAINS), 'messages that others can see').toEqual([]);
 });
 
 test('the form requests extra keys, and results are paged in one message', async () => {
   const view = await openForm(t.workspace, t.alice, '/domain prereg');
-  expect(fieldsOf(view)).toEqual([
+  expect(listFields(view)).toEqual([
     ...['sld', 'tld', 'subtld', 'id', 'prereg_config.confirmation_start', 'prereg_config.confirmation_end'],
     ...['prereg_config.period_start', 'prereg_config.period_end', 'operator', 'order', 'order_mode'],
     ...['children', 'limit', 'keys', 'key'],
@@ -141,16 +141,18 @@ test('a password account’s search uses XML if its filters, order or keys need 
 test('children, an id and a second-level TLD are searched in the documented format', async () => {
   const view = await openForm(t.workspace, t.alice, '/domain prereg');
   await t.alice.submit(view, { id: '9001', children: [], operator: 'EQUAL' });
-  await ephemeral(t.workspace, t.alice, 'the record', ({ text }) => text.includes('with ID 9001: 1–1 of 1'));
+  await waitForEphemeral(t.workspace, t.alice, 'the record', ({ text }) =>
+    text.includes('with ID 9001: 1–1 of 1'),
+  );
   expect(searches().at(-1)?.body).toEqual({
     view: { children: false, offset: 0, limit: 20 },
     filters: [{ key: 'id', operator: 'EQUAL', value: 9001 }],
   });
   const padded = await openForm(t.workspace, t.alice, '/domain prereg');
   await t.alice.submit(padded, { id: '007' });
-  await ephemeral(t.workspace, t.alice, 'no record', ({ text }) => text.includes('with ID 007'));
+  await waitForEphemeral(t.workspace, t.alice, 'no record', ({ text }) => text.includes('with ID 007'));
   expect(searches().at(-1)?.body).toMatchObject({ filters: [{ key: 'id', value: '007' }] });
-  await answerTo(t.workspace, t.alice, '/domain prereg cafe.co.uk');
+  await readCommandReply(t.workspace, t.alice, '/domain prereg cafe.co.uk');
   expect(searches().at(-1)?.body).toMatchObject({
     filters: [
       { key: 'sld', value: 'cafe' },
@@ -181,7 +183,7 @@ test('a record is shown in full, with its phases and when they end', async () =>
   expect(text).toMatch(/mark-9003/);
   t.alice.close(record);
 
-  await answerTo(t.workspace, t.alice, '/domain prereg .example');
+  await readCommandReply(t.workspace, t.alice, '/domain prereg .example');
   const many = await waitForPage(t.alice, '1–20 of 20');
   const chosen = await actUntilOpened(t.workspace, t.alice, () =>
     t.alice.click(many, 'prereg_open', { value: 'table-105.example' }),
@@ -192,7 +194,7 @@ test('a record is shown in full, with its phases and when they end', async () =>
 
 test('% and * aren’t sent as wildcards', async () => {
   const before = searches().length;
-  expect(await answerTo(t.workspace, t.alice, '/domain prereg table-00%')).toMatch(
+  expect(await readCommandReply(t.workspace, t.alice, '/domain prereg table-00%')).toMatch(
     /only finds exact matches.*choose “like”/s,
   );
   const view = await openForm(t.workspace, t.alice, '/domain prereg');
@@ -215,7 +217,7 @@ test.each(['a b', 'caf\u0007e.rest', '<script>', 'a..b', '-.-', `${'x'.repeat(64
   'an invalid name is rejected without a search: %j',
   async (text) => {
     const before = searches().length;
-    const reply = await answerTo(t.workspace, t.alice, `/domain prereg ${text}`);
+    const reply = await readCommandReply(t.workspace, t.alice, `/domain prereg ${text}`);
     expect(reply).toContain('Enter one name, such as');
     expect(searches()).toHaveLength(before);
   },
@@ -224,9 +226,9 @@ test.each(['a b', 'caf\u0007e.rest', '<script>', 'a..b', '-.-', `${'x'.repeat(64
 test('EQUAL is never sent as “like”, even if the active account changes', async () => {
   await link(t.workspace, t.carol, SANDBOX_ACCOUNTS.aliceDemoSystem);
   const view = await openForm(t.workspace, t.carol, '/domain prereg');
-  await answerTo(t.workspace, t.carol, `/domain use ${SANDBOX_ACCOUNTS.tina.context}`);
+  await readCommandReply(t.workspace, t.carol, `/domain use ${SANDBOX_ACCOUNTS.tina.context}`);
   const before = searches().length;
-  const reply = await toldAfter(t.workspace, t.carol, () =>
+  const reply = await actAndReadReply(t.workspace, t.carol, () =>
     t.carol.submit(view, { sld: 'table', operator: 'EQUAL' }),
   );
   expect(reply).toContain('This search can’t be sent');
@@ -262,11 +264,11 @@ test.each([
   ['broken', { kind: 'html' }, /response couldn’t be read.*Client transaction ID `[0-9a-f-]{36}`/],
 ] as const)('a service that is %s is reported with an explanation', async (_what, fault, words) => {
   t.service.faults.set({ ...fault, match: { task: 'prereg.search' } });
-  expect(await answerTo(t.workspace, t.alice, '/domain prereg table-001')).toMatch(words);
+  expect(await readCommandReply(t.workspace, t.alice, '/domain prereg table-001')).toMatch(words);
 });
 
 test('a forged button value is rejected without a search', async () => {
-  await answerTo(t.workspace, t.alice, '/domain prereg .rest');
+  await readCommandReply(t.workspace, t.alice, '/domain prereg .rest');
   await t.alice.click(await waitForPage(t.alice, '1–20 of 100'), 'prereg_next');
   await waitForPage(t.alice, '21–40 of 100');
   const click = t.workspace.deliveries.findLast(({ payload }) =>
@@ -277,7 +279,7 @@ test('a forged button value is rejected without a search', async () => {
   for (const value of ['', '{', '{"keys":[],"offset":-1}', '{"keys":["password"],"offset":0}']) {
     const actions = [{ type: 'button', action_id: 'prereg_next', block_id: 'b', value, action_ts: '2.1' }];
     const { response_url: _one, ...payload } = click.payload;
-    const reply = await toldAfter(t.workspace, t.alice, () =>
+    const reply = await actAndReadReply(t.workspace, t.alice, () =>
       t.workspace.redeliver({ ...click, payload: { ...payload, actions } }),
     );
     expect(reply).toContain('no longer available');

@@ -1,14 +1,27 @@
 import type { Actor, View } from '@domain-steward/slack-workspace';
 import { expect, it } from 'vitest';
-import { actUntilOpened, answerTo, buttonsOf, openForm, toldAfter, useTestDemo } from '../support/demo.ts';
-import { auditLog, clickAs, closed, fieldsOf, filledOf } from '../support/people.ts';
+import {
+  actAndReadReply,
+  actUntilOpened,
+  buttonsOf,
+  openForm,
+  readCommandReply,
+  useTestDemo,
+} from '../support/demo.ts';
+import {
+  clickAs,
+  downloadAuditLog,
+  expectFormClosed,
+  listFields,
+  readFieldValues,
+} from '../support/people.ts';
 
 /* Named sets of contacts and nameservers, managed by approvers and offered in forms. */
 
 const t = useTestDemo();
 
 async function showPresets(person: Actor) {
-  await answerTo(t.workspace, person, '/domain presets');
+  await readCommandReply(t.workspace, person, '/domain presets');
   const list = person.ephemerals().at(-1);
   if (list === undefined) throw new Error('the presets were not shown');
   return list;
@@ -27,22 +40,24 @@ function waitForForm(person: Actor, view: View, holds: (form: View) => boolean):
 
 async function addContacts(): Promise<void> {
   const form = await openPresetForm(t.bob, 'preset_add');
-  expect(fieldsOf(form)).toEqual(['preset_name', 'kind', 'ownerc', 'adminc', 'techc']);
+  expect(listFields(form)).toEqual(['preset_name', 'kind', 'ownerc', 'adminc', 'techc']);
   const values = { preset_name: 'ACME Ltd', ownerc: '11', adminc: '12', techc: '13' };
-  expect(await toldAfter(t.workspace, t.bob, async () => closed(await t.bob.submit(form, values)))).toContain(
-    'I saved the preset “ACME Ltd”',
-  );
+  expect(
+    await actAndReadReply(t.workspace, t.bob, async () => expectFormClosed(await t.bob.submit(form, values))),
+  ).toContain('I saved the preset “ACME Ltd”');
 }
 
 it('presets are added only by approvers and admins, and shown to everyone', async () => {
-  expect(await answerTo(t.workspace, t.alice, '/domain presets')).toContain('There are no presets yet');
+  expect(await readCommandReply(t.workspace, t.alice, '/domain presets')).toContain(
+    'There are no presets yet',
+  );
   expect(buttonsOf(t.alice.ephemerals().at(-1) ?? { blocks: [] })).toEqual([]);
   await addContacts();
-  const reply = await toldAfter(t.workspace, t.alice, () =>
+  const reply = await actAndReadReply(t.workspace, t.alice, () =>
     clickAs(t.workspace, 'U0ALICE', 'preset_add', 'new'),
   );
   expect(reply).toContain('Only approvers and admins can change presets');
-  expect(await answerTo(t.workspace, t.alice, '/domain presets')).toContain(
+  expect(await readCommandReply(t.workspace, t.alice, '/domain presets')).toContain(
     '*ACME Ltd*: owner `11`, admin `12`, tech `13`',
   );
 });
@@ -50,8 +65,8 @@ it('presets are added only by approvers and admins, and shown to everyone', asyn
 it('the form has the fields of the preset’s kind and shows errors', async () => {
   const form = await openPresetForm(t.bob, 'preset_add');
   await t.bob.changeInput(form, 'kind', 'nameservers');
-  const changed = await waitForForm(t.bob, form, (open) => fieldsOf(open).includes('nameServers'));
-  expect(fieldsOf(changed)).toEqual(['preset_name', 'kind', 'nameServers']);
+  const changed = await waitForForm(t.bob, form, (open) => listFields(open).includes('nameServers'));
+  expect(listFields(changed)).toEqual(['preset_name', 'kind', 'nameServers']);
   const wrong = await t.bob.submit(changed, {
     preset_name: 'acme ltd',
     nameServers: 'ns1.example.net\nnot a host!',
@@ -62,7 +77,7 @@ it('the form has the fields of the preset’s kind and shows errors', async () =
     outcome: 'errors',
     errors: { preset_name: expect.stringContaining('Another preset already has this name') },
   });
-  closed(
+  expectFormClosed(
     await t.bob.submit(changed, { preset_name: 'Our DNS', nameServers: 'ns1.example.net\nNS2.example.net.' }),
   );
 });
@@ -70,11 +85,13 @@ it('the form has the fields of the preset’s kind and shows errors', async () =
 it('a preset fills in its fields of a form and keeps the others', async () => {
   await t.workspace.waitFor(
     async () =>
-      (await answerTo(t.workspace, t.alice, '/domain presets')).includes('Our DNS') ? true : undefined,
+      (await readCommandReply(t.workspace, t.alice, '/domain presets')).includes('Our DNS')
+        ? true
+        : undefined,
     { what: 'the second preset' },
   );
   const form = await openForm(t.workspace, t.alice, '/domain create new.rest');
-  expect(fieldsOf(form)[0]).toBe('preset');
+  expect(listFields(form)[0]).toBe('preset');
   await t.alice.changeInput(form, 'ownerc', '99');
   const choosePreset = async (id: string, holds: (form: View) => boolean) => {
     const now = t.alice.openedViews().at(-1) ?? form;
@@ -84,10 +101,10 @@ it('a preset fills in its fields of a form and keeps the others', async () => {
   const [contacts = '', servers = ''] = [
     ...JSON.stringify(form.blocks).matchAll(/"value":"([0-9a-f-]{36})"/g),
   ].map(([, id]) => id ?? '');
-  await choosePreset(contacts, (view) => filledOf(view)['techc'] === '13');
+  await choosePreset(contacts, (view) => readFieldValues(view)['techc'] === '13');
   const filled = await choosePreset(
     servers,
-    (view) => filledOf(view)['nameServers'] === 'ns1.example.net\nns2.example.net',
+    (view) => readFieldValues(view)['nameServers'] === 'ns1.example.net\nns2.example.net',
   );
   expect(filled.state.values).toMatchObject({
     name: { name: { value: 'new.rest' } },
@@ -105,10 +122,10 @@ it('presets are deleted, and every change is in the audit log', async () => {
   });
   await t.workspace.waitFor(
     async () =>
-      (await answerTo(t.workspace, t.alice, '/domain presets')).includes('ACME') ? undefined : true,
+      (await readCommandReply(t.workspace, t.alice, '/domain presets')).includes('ACME') ? undefined : true,
     { what: 'the preset to be deleted' },
   );
-  const { csv } = await auditLog(t.workspace);
+  const { csv } = await downloadAuditLog(t.workspace);
   const lines = csv.split('\r\n').filter((line) => line.includes('preset_changed'));
   expect(lines.map((line) => line.split(',')[6])).toEqual(['ACME Ltd', 'Our DNS', 'ACME Ltd']);
   expect(lines[2]).toContain('to """"');

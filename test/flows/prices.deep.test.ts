@@ -1,16 +1,29 @@
 import type { View } from '@domain-steward/slack-workspace';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { actUntilOpened, answerTo, buttonsOf, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import {
+  actAndReadReply,
+  actUntilOpened,
+  buttonsOf,
+  readCommandReply,
+  textOf,
+  useTestDemo,
+} from '../support/demo.ts';
 import { detailsOf } from '../support/looking.ts';
-import { approvedBy, ask } from '../support/orders.ts';
-import { clickAs, closed, ephemeral, fieldsOf, filledOf } from '../support/people.ts';
+import { approveRequested, requestByCommand } from '../support/orders.ts';
+import {
+  clickAs,
+  expectFormClosed,
+  listFields,
+  readFieldValues,
+  waitForEphemeral,
+} from '../support/people.ts';
 
 const t = useTestDemo();
 const TODAY = new Date().toISOString().slice(0, 10);
 
 /** Opens the form of a button of `/domain prices`. */
 async function openPriceForm(button: string, value?: string): Promise<View> {
-  await answerTo(t.workspace, t.ada, '/domain prices');
+  await readCommandReply(t.workspace, t.ada, '/domain prices');
   const list = t.ada.ephemerals().at(-1);
   if (list === undefined) throw new Error('the price list was not shown');
   const which = value === undefined ? {} : { value };
@@ -20,8 +33,8 @@ async function openPriceForm(button: string, value?: string): Promise<View> {
 async function addPrice(given: Readonly<Record<string, string>>): Promise<string> {
   const form = await openPriceForm('price_add');
   const values = { zone: 'rest', task: 'renew', period: '1', valid_from: TODAY, source: 'Contract 7' };
-  return toldAfter(t.workspace, t.ada, async () => {
-    closed(await t.ada.submit(form, { ...values, ...given }));
+  return actAndReadReply(t.workspace, t.ada, async () => {
+    expectFormClosed(await t.ada.submit(form, { ...values, ...given }));
   });
 }
 
@@ -30,18 +43,18 @@ async function importPrices(rows: string) {
 }
 
 it('without a price list the price is unknown, and orders can be approved anyway', async () => {
-  expect(await answerTo(t.workspace, t.alice, '/domain prices')).toContain('The price list is empty');
-  const order = await ask(t.workspace, t.alice, '/domain renew bar.rest');
+  expect(await readCommandReply(t.workspace, t.alice, '/domain prices')).toContain('The price list is empty');
+  const order = await requestByCommand(t.workspace, t.alice, '/domain renew bar.rest');
   expect(textOf(order.card)).toContain('This costs money (price unknown)');
   await t.bob.click(order.card, 'order_approve');
-  await order.ends('SUCCEEDED');
+  await order.waitForResult('SUCCEEDED');
 });
 
 describe('the price list', () => {
   it('is edited only by admins, in a form with the fields of its CSV file', async () => {
     const form = await openPriceForm('price_add');
     expect(form.callback_id).toBe('price');
-    expect(fieldsOf(form)).toEqual(['zone', 'task', 'period', 'amount', 'valid_from', 'source']);
+    expect(listFields(form)).toEqual(['zone', 'task', 'period', 'amount', 'valid_from', 'source']);
     const result = await t.ada.submit(form, {
       zone: 'two words',
       task: 'restore',
@@ -61,7 +74,7 @@ describe('the price list', () => {
       },
     });
     await t.ada.close(form);
-    const reply = await toldAfter(t.workspace, t.alice, () =>
+    const reply = await actAndReadReply(t.workspace, t.alice, () =>
       clickAs(t.workspace, 'U0ALICE', 'price_add', 'new'),
     );
     expect(reply).toContain('Only admins can do this.');
@@ -70,7 +83,7 @@ describe('the price list', () => {
 
   it('is shown to everyone, with edit buttons only for admins', async () => {
     expect(await addPrice({ amount: '18.00' })).toContain('1 price added.');
-    const reply = await answerTo(t.workspace, t.alice, '/domain prices');
+    const reply = await readCommandReply(t.workspace, t.alice, '/domain prices');
     expect(reply).toContain('€18.00');
     expect(reply).toContain('Contract 7');
     const seen = t.alice.ephemerals().at(-1);
@@ -80,9 +93,9 @@ describe('the price list', () => {
   it('opens a price with its values and replaces it', async () => {
     const [listed] = await t.demo.bot.prices.list();
     const form = await openPriceForm('price_edit', listed?.id);
-    expect(filledOf(form)).toMatchObject({ zone: 'rest', amount: '18.00', valid_from: TODAY });
-    const reply = await toldAfter(t.workspace, t.ada, async () => {
-      closed(await t.ada.submit(form, { amount: '17.50' }));
+    expect(readFieldValues(form)).toMatchObject({ zone: 'rest', amount: '18.00', valid_from: TODAY });
+    const reply = await actAndReadReply(t.workspace, t.ada, async () => {
+      expectFormClosed(await t.ada.submit(form, { amount: '17.50' }));
     });
     expect(reply).toContain('1 price changed.');
     expect((await t.demo.bot.prices.list()).map(({ amount }) => amount.minor)).toEqual([1_750]);
@@ -104,8 +117,8 @@ describe('the price list', () => {
       expect(errors).toContain(part);
     expect(errors, 'no mention of orders').not.toContain('requested');
     expect(await t.demo.bot.prices.list()).toHaveLength(1);
-    closed(await importPrices(`${header}\nrest,restore,1,80.00,${TODAY},"=Contract; 7"`));
-    await ephemeral(t.workspace, t.ada, 'the message that a price was added', (message) =>
+    expectFormClosed(await importPrices(`${header}\nrest,restore,1,80.00,${TODAY},"=Contract; 7"`));
+    await waitForEphemeral(t.workspace, t.ada, 'the message that a price was added', (message) =>
       textOf(message).includes('1 price added.'),
     );
     expect(await t.demo.bot.prices.list()).toHaveLength(2);
@@ -113,10 +126,10 @@ describe('the price list', () => {
 
   it('is exported as a CSV file that it can import', async () => {
     const sentFiles = () => t.workspace.messages('D0ALICE').filter(({ files }) => files !== undefined);
-    await answerTo(t.workspace, t.alice, '/domain prices');
+    await readCommandReply(t.workspace, t.alice, '/domain prices');
     const list = t.alice.ephemerals().at(-1);
     if (list === undefined) throw new Error('the price list was not shown');
-    await toldAfter(t.workspace, t.alice, () => t.alice.click(list, 'prices_export'));
+    await actAndReadReply(t.workspace, t.alice, () => t.alice.click(list, 'prices_export'));
     const file = sentFiles()[0]?.files?.[0];
     if (file === undefined) throw new Error('no file was sent');
     const csv = await (await fetch(new URL(file.url_private_download, t.workspace.url))).text();
@@ -126,8 +139,8 @@ describe('the price list', () => {
       `rest,restore,1,80.00,${TODAY},"'=Contract; 7",EUR`,
       '',
     ]);
-    closed(await importPrices(csv));
-    await ephemeral(t.workspace, t.ada, 'the message that nothing changed', (message) =>
+    expectFormClosed(await importPrices(csv));
+    await waitForEphemeral(t.workspace, t.ada, 'the message that nothing changed', (message) =>
       textOf(message).includes('Nothing changed'),
     );
   });
@@ -139,7 +152,7 @@ describe('an order’s card', () => {
   });
 
   it('shows the total, and its details with each price, its date and its source', async () => {
-    const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest bistro.example 2');
+    const order = await requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest bistro.example 2');
     expect(textOf(order.card)).toContain('about €36.00');
     expect(textOf(order.card)).toContain('Price unknown for 1 name');
     const text = await detailsOf(t.workspace, t.bob, order.card);
@@ -155,11 +168,11 @@ describe('an order’s card', () => {
     expect(textOf(form)).toContain('*Renew 2 names for 2 years · about €36.00*');
     await t.bob.close(form);
     await t.alice.click(order.card, 'order_cancel');
-    await order.becomes('CANCELLED');
+    await order.waitForState('CANCELLED');
   });
 
   it('shows a price change while the order is pending, and so does the thread on approval', async () => {
-    const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
+    const order = await requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest');
     expect(textOf(order.card)).toContain('about €18.00');
     expect(await detailsOf(t.workspace, t.bob, order.card)).toContain('about €18.00 (price list of ');
     await addPrice({ amount: '20.00' });
@@ -168,11 +181,11 @@ describe('an order’s card', () => {
     });
     const change = 'The price has changed from €18.00 to €20.00 since the request.';
     expect(textOf(order.card)).toContain(change);
-    await approvedBy(t.bob, Promise.resolve(order));
-    await order.ends('SUCCEEDED');
+    await approveRequested(t.bob, Promise.resolve(order));
+    await order.waitForResult('SUCCEEDED');
     expect(order.replies().map(textOf).join('\n')).toContain(change);
     await addPrice({ amount: '99.00' });
-    await t.allShown();
+    await t.waitUntilSlackIsCurrent();
     expect(textOf(order.card)).toContain('about €20.00');
   });
 });

@@ -2,19 +2,19 @@ import { SANDBOX_ACCOUNTS, setUpStory } from '@domain-steward/sandbox-service';
 import type { Actor, Message } from '@domain-steward/slack-workspace';
 import { beforeAll, expect, test } from 'vitest';
 import {
+  actAndReadReply,
   actUntilOpened,
-  answerTo,
   buttonsOf,
   DOMAINS,
   link,
   openForm,
+  readCommandReply,
   textOf,
-  toldAfter,
   until,
   useTestDemo,
 } from '../support/demo.ts';
-import { orderAfter, type SeenOrder } from '../support/orders.ts';
-import { closed } from '../support/people.ts';
+import { type VisibleOrder, waitForOrder } from '../support/orders.ts';
+import { expectFormClosed } from '../support/people.ts';
 
 /*
  * A private order explains changes of a name to people who can see it; everyone else learns only that there is one.
@@ -27,7 +27,7 @@ const HOUR_MS = 3_600_000;
 const NEW_HOSTS = ['ns1.newhost.example', 'ns2.newhost.example'];
 
 const t = useTestDemo({ settings: { APPROVERS: 'U0BOB' } });
-const showName = (person: Actor) => answerTo(t.workspace, person, `/domain name ${NAME}`);
+const showName = (person: Actor) => readCommandReply(t.workspace, person, `/domain name ${NAME}`);
 
 beforeAll(async () => {
   const { sandbox } = t.demo.dns;
@@ -36,7 +36,7 @@ beforeAll(async () => {
   const nameServers = ['ns1.host.example', 'ns2.host.example'];
   t.service.state.addDomain({ name: NAME, context: 4, expires, nameServers });
   await setUpStory({ service: t.service, dns: sandbox, name: NAME });
-  await answerTo(t.workspace, t.alice, `/domain watch ${NAME}`);
+  await readCommandReply(t.workspace, t.alice, `/domain watch ${NAME}`);
   await lookUntil('a lookup', async () => (await showName(t.alice)).includes('No changes since'));
 }, 60_000);
 
@@ -55,7 +55,7 @@ async function lookUntil(what: string, holds: () => Promise<boolean>): Promise<v
 }
 
 /** Alice requests new nameservers in a direct message. */
-async function requestPrivately(): Promise<SeenOrder> {
+async function requestPrivately(): Promise<VisibleOrder> {
   const line = `/domain nameservers ${NAME} ${NEW_HOSTS.join(' ')}`;
   const before = t.alice.ephemerals().length;
   await t.alice.command(DIRECT, line);
@@ -69,12 +69,12 @@ async function requestPrivately(): Promise<SeenOrder> {
   );
   const confirm = () => t.alice.click(draft, 'order_confirm');
   const form = await actUntilOpened(t.workspace, t.alice, confirm);
-  return orderAfter(t.workspace, () => t.alice.submit(form, { name: NAME }), DIRECT);
+  return waitForOrder(t.workspace, () => t.alice.submit(form, { name: NAME }), DIRECT);
 }
 
 test('a change names a private order only to people who can see it, an incident to nobody', async () => {
   const order = await requestPrivately();
-  await order.ends('SUCCEEDED');
+  await order.waitForResult('SUCCEEDED');
   t.demo.dns.sandbox?.world.delegate(NAME, NEW_HOSTS);
   t.service.registry.show(NAME, { nameServers: NEW_HOSTS });
   await lookUntil('the change in /domain name', async () =>
@@ -97,19 +97,19 @@ test('a change names a private order only to people who can see it, an incident 
 
 test('a conflict with an open private order doesn’t reveal its id to others', async () => {
   const command = () => t.alice.command(DIRECT, '/domain renew cafe.rest');
-  const order = await orderAfter(t.workspace, command, DIRECT);
-  const again = await toldAfter(t.workspace, t.alice, () =>
+  const order = await waitForOrder(t.workspace, command, DIRECT);
+  const again = await actAndReadReply(t.workspace, t.alice, () =>
     t.alice.command(DOMAINS, '/domain renew cafe.rest'),
   );
   expect(again).toContain(order.id);
   await link(t.workspace, t.carol, SANDBOX_ACCOUNTS.frontdesk);
-  const others = await toldAfter(t.workspace, t.carol, () =>
+  const others = await actAndReadReply(t.workspace, t.carol, () =>
     t.carol.command(DOMAINS, '/domain renew cafe.rest'),
   );
   expect(others).toContain('A private order for this is already open');
   expect(others).not.toContain(order.id);
   const form = await openForm(t.workspace, t.carol, '/domain bulk renew');
-  const plan = await toldAfter(t.workspace, t.carol, () =>
+  const plan = await actAndReadReply(t.workspace, t.carol, () =>
     t.carol.submit(form, { rows: 'name,period\ncafe.rest,1' }),
   );
   expect(plan).not.toContain(order.id);
@@ -119,7 +119,7 @@ test('a conflict with an open private order doesn’t reveal its id to others', 
 test('a dropped plan is deleted', async () => {
   const form = await openForm(t.workspace, t.alice, '/domain bulk renew');
   const before = t.alice.ephemerals().length;
-  closed(await t.alice.submit(form, { rows: `name,period\n${NAME},1` }));
+  expectFormClosed(await t.alice.submit(form, { rows: `name,period\n${NAME},1` }));
   const plan = await t.workspace.waitFor((): Message | undefined => t.alice.ephemerals()[before], {
     what: 'the plan',
   });
@@ -128,7 +128,7 @@ test('a dropped plan is deleted', async () => {
   await t.alice.click(plan, 'bulk_drop');
   await until('the plan is deleted', async () => !(await t.dump()).includes(id));
   for (const person of [t.alice, t.carol, t.ada]) {
-    expect(await answerTo(t.workspace, person, `/domain orders ${NAME}`)).not.toMatch(/Renew/);
-    expect(await answerTo(t.workspace, person, `/domain order ${id}`)).toContain('doesn’t exist');
+    expect(await readCommandReply(t.workspace, person, `/domain orders ${NAME}`)).not.toMatch(/Renew/);
+    expect(await readCommandReply(t.workspace, person, `/domain order ${id}`)).toContain('doesn’t exist');
   }
 });

@@ -1,9 +1,9 @@
 import type { Actor, Message } from '@domain-steward/slack-workspace';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { diffPrices } from '../../src/money/prices.ts';
-import { actUntilOpened, answerTo, DOMAINS, openForm, textOf, useTestDemo } from '../support/demo.ts';
-import { orderAfter, orderOf } from '../support/orders.ts';
-import { closed } from '../support/people.ts';
+import { actUntilOpened, DOMAINS, openForm, readCommandReply, textOf, useTestDemo } from '../support/demo.ts';
+import { orderOf, waitForOrder } from '../support/orders.ts';
+import { expectFormClosed } from '../support/people.ts';
 
 /*
  * Alice requests a renewal, a redirect and a mandate in private. Carol, a member without access, tries every command,
@@ -29,7 +29,7 @@ async function registerAndWatch(name: string, days: number): Promise<void> {
   t.service.state.addDomain({ name, context: 4, expires: noon, nameServers: [...SERVERS] });
   t.demo.dns.sandbox?.world.serve(name, SERVERS, []);
   t.demo.dns.sandbox?.world.delegate(name, SERVERS);
-  await answerTo(t.workspace, t.alice, `/domain watch ${name}`);
+  await readCommandReply(t.workspace, t.alice, `/domain watch ${name}`);
 }
 
 async function approve(id: string): Promise<void> {
@@ -51,7 +51,7 @@ beforeAll(async () => {
     ['acted.rest', 12],
   ] as const)
     await registerAndWatch(name, days);
-  const renewal = await orderAfter(
+  const renewal = await waitForOrder(
     t.workspace,
     () => t.alice.command(DIRECT, `/domain renew secret.rest -- ${REASONS[0]}`),
     DIRECT,
@@ -59,13 +59,13 @@ beforeAll(async () => {
   ids.renewal = renewal.id;
   const form = await openForm(t.workspace, t.alice, `/domain redirect ${SOURCE}`, DIRECT);
   const given = { target: 'https://open.rest/menu', type: 'DOMAIN', mode: 'HTTP', reason: REASONS[2] ?? '' };
-  const redirect = await orderAfter(
+  const redirect = await waitForOrder(
     t.workspace,
-    async () => closed(await t.alice.submit(form, given)),
+    async () => expectFormClosed(await t.alice.submit(form, given)),
     DIRECT,
   );
   ids.redirect = redirect.id;
-  await redirect.ends('SUCCEEDED');
+  await redirect.waitForResult('SUCCEEDED');
   const before = t.alice.ephemerals().length;
   await t.alice.command(DIRECT, '/domain mandates');
   const shown = await t.workspace.waitFor(() => t.alice.ephemerals()[before], { what: 'the mandates' });
@@ -75,14 +75,14 @@ beforeAll(async () => {
     ...{ mandate_names: 'quiet.rest\nacted.rest', max_price: SUMS[0] ?? '', max_total: SUMS[1] ?? '' },
     ...{ span: 'year', until, notice: '10', account: 'mine', reason: REASONS[1] ?? '' },
   };
-  const mandate = await orderAfter(
+  const mandate = await waitForOrder(
     t.workspace,
-    async () => closed(await t.alice.submit(view, terms)),
+    async () => expectFormClosed(await t.alice.submit(view, terms)),
     DIRECT,
   );
   ids.mandate = mandate.id;
   await approve(mandate.id);
-  await mandate.becomes('SUCCEEDED');
+  await mandate.waitForState('SUCCEEDED');
 }, 90_000);
 
 const renderMessage = ({ text, blocks }: Pick<Message, 'text' | 'blocks'>) => JSON.stringify([text, blocks]);
@@ -177,22 +177,22 @@ describe('a private order or mandate', () => {
   test.each(LISTS.map(([line, shows]) => [line(), shows] as const))(
     'is hidden in %s',
     async (line, shows) => {
-      await answerTo(t.workspace, t.carol, `/domain ${line}`);
+      await readCommandReply(t.workspace, t.carol, `/domain ${line}`);
       await expectHidden(line);
       if (shows === undefined) return;
       for (const person of [t.bob, t.ada])
-        expect(await answerTo(t.workspace, person, `/domain ${line}`)).toContain(ids[shows]);
+        expect(await readCommandReply(t.workspace, person, `/domain ${line}`)).toContain(ids[shows]);
     },
   );
 
   test.each(OF_ONE)('is hidden by /domain %s with its id', async (command) => {
     for (const id of Object.values(ids)) {
-      const reply = await answerTo(t.workspace, t.carol, `/domain ${command} ${id}`);
+      const reply = await readCommandReply(t.workspace, t.carol, `/domain ${command} ${id}`);
       const known = hidden().filter((text) => text !== id && reply.includes(text));
       expect([reply.split('\n').length < 4, known]).toEqual([true, []]);
       expect(reply).toContain('Order');
       if (command === 'order')
-        expect(await answerTo(t.workspace, t.ada, `/domain ${command} ${id}`)).not.toContain('Order');
+        expect(await readCommandReply(t.workspace, t.ada, `/domain ${command} ${id}`)).not.toContain('Order');
     }
   });
 
@@ -216,7 +216,7 @@ describe('a private order or mandate', () => {
     const draft = await t.workspace.waitFor(() => t.alice.ephemerals()[before], { what: 'the request' });
     expect(textOf(draft)).toContain('1 redirect of a private order');
     const form = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
-    const order = await orderAfter(t.workspace, () => t.alice.submit(form, { name: 'open.rest' }));
+    const order = await waitForOrder(t.workspace, () => t.alice.submit(form, { name: 'open.rest' }));
     const details = await actUntilOpened(t.workspace, t.carol, () => t.carol.click(order.card, 'order_look'));
     for (const text of [textOf(order.card), textOf(details)]) expect(text).not.toContain(SOURCE);
   }, 30_000);

@@ -4,16 +4,16 @@ import { beforeEach, expect, test } from 'vitest';
 import type { PolicyRule } from '../../src/policy/policy.ts';
 import { rule } from '../policy/sample.ts';
 import {
+  actAndReadReply,
   actUntilOpened,
-  answerTo,
   buttonsOf,
   DOMAINS,
   openForm,
+  readCommandReply,
   textOf,
-  toldAfter,
   useTestDemo,
 } from '../support/demo.ts';
-import { closed } from '../support/people.ts';
+import { expectFormClosed } from '../support/people.ts';
 
 /* Every way to weaken a name's protection needs confirmation, as the affected rules require. */
 
@@ -32,7 +32,8 @@ beforeEach(() => {
   rules = [LEGAL];
 });
 
-const send = (line: string, person: Actor = t.alice) => answerTo(t.workspace, person, `/domain ${line}`);
+const send = (line: string, person: Actor = t.alice) =>
+  readCommandReply(t.workspace, person, `/domain ${line}`);
 const tagsOf = async (name: string) =>
   [...((await send(`name ${name}`)).match(/\*Tags\* ([^\n]*)/)?.[1] ?? '').matchAll(/`([^`]+)`/g)].map(
     ([, tag]) => tag,
@@ -57,7 +58,9 @@ async function edit(
   const screen = person.ephemerals().findLast((each) => buttonsOf(each).includes('name_edit'));
   if (screen === undefined) throw new Error(`${name} was not shown`);
   const form = await actUntilOpened(t.workspace, person, () => person.click(screen, 'name_edit'));
-  return toldAfter(t.workspace, person, async () => closed(await person.submit(form, values)));
+  return actAndReadReply(t.workspace, person, async () =>
+    expectFormClosed(await person.submit(form, values)),
+  );
 }
 
 async function bulkEdit(person: Actor, name: string): Promise<string> {
@@ -65,8 +68,8 @@ async function bulkEdit(person: Actor, name: string): Promise<string> {
   const list = person.ephemerals().at(-1);
   if (list === undefined) throw new Error('no list');
   const form = await actUntilOpened(t.workspace, person, () => person.click(list, 'names_edit'));
-  return toldAfter(t.workspace, person, async () =>
-    closed(await person.submit(form, { names: [name], tags: '-brand' })),
+  return actAndReadReply(t.workspace, person, async () =>
+    expectFormClosed(await person.submit(form, { names: [name], tags: '-brand' })),
   );
 }
 
@@ -82,12 +85,14 @@ async function importCsv(person: Actor, rows: string): Promise<string> {
         .find((each) => buttonsOf(each).includes('names_import_apply')),
     { what: 'the plan' },
   );
-  return toldAfter(t.workspace, person, () => person.click(plan, 'names_import_apply'));
+  return actAndReadReply(t.workspace, person, () => person.click(plan, 'names_import_apply'));
 }
 
 async function watchMany(person: Actor, names: string): Promise<string> {
   const form = await openForm(t.workspace, person, '/domain import');
-  return toldAfter(t.workspace, person, async () => closed(await person.submit(form, { names })));
+  return actAndReadReply(t.workspace, person, async () =>
+    expectFormClosed(await person.submit(form, { names })),
+  );
 }
 
 /** The confirmation request for the latest change of a name. */
@@ -100,7 +105,7 @@ const currentQuestion = (name: string, channel = DOMAINS): Promise<Message> =>
     { what: `the confirmation request for ${name}` },
   );
 const clickConfirm = (person: Actor, question: Message) =>
-  toldAfter(t.workspace, person, () => person.click(question, 'facts_confirm'));
+  actAndReadReply(t.workspace, person, () => person.click(question, 'facts_confirm'));
 
 /** Ways to remove a name's protection. */
 const PATHS = [
@@ -150,7 +155,7 @@ test('letting a name with a rule lapse needs confirmation from the rule’s appr
   await watchWithTags('lapse.rest', 'brand');
   const request = await requestLapse('lapse.rest');
   const confirm = (person: Actor) =>
-    toldAfter(t.workspace, person, () => person.click(request, 'lapse_confirm'));
+    actAndReadReply(t.workspace, person, () => person.click(request, 'lapse_confirm'));
   expect(await confirm(t.alice)).toContain('You requested this');
   expect(await confirm(t.bob)).toContain('Only <@U0CAROL> can');
   expect(await findLapse('lapse.rest')).toBeUndefined();

@@ -3,17 +3,17 @@ import type { Actor } from '@domain-steward/slack-workspace';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import {
+  actAndReadReply,
   actUntilOpened,
   buttonsOf,
   DOMAINS,
   link,
   textOf,
-  toldAfter,
   until,
   useTestDemo,
 } from '../support/demo.ts';
-import { ask, orderAfter, orderOf, SeenOrder } from '../support/orders.ts';
-import { auditLog } from '../support/people.ts';
+import { orderOf, requestByCommand, VisibleOrder, waitForOrder } from '../support/orders.ts';
+import { downloadAuditLog } from '../support/people.ts';
 
 /* How approvers are notified, and how they ask the requester questions. */
 
@@ -36,30 +36,30 @@ async function saveSettings(entries: Readonly<Record<string, string>>): Promise<
 }
 
 /** Requests in a channel without the bot: the card is in the requester's direct message. */
-function requestIn(channel: string, text: string): Promise<SeenOrder> {
-  return orderAfter(t.workspace, () => t.alice.command(channel, text), 'D0ALICE');
+function requestIn(channel: string, text: string): Promise<VisibleOrder> {
+  return waitForOrder(t.workspace, () => t.alice.command(channel, text), 'D0ALICE');
 }
 
 const GENERAL = 'C0GENERAL';
 
-function waitForCopy(order: SeenOrder, channel: string): Promise<SeenOrder> {
-  const copy = new SeenOrder(t.workspace, order.id, channel);
+function waitForCopy(order: VisibleOrder, channel: string): Promise<VisibleOrder> {
+  const copy = new VisibleOrder(t.workspace, order.id, channel);
   return t.workspace.waitFor(() => (copy.messages().length > 0 ? copy : undefined), {
     what: `a card of ${order.id} in ${channel}`,
   });
 }
 
 /** Counts an order's messages in a channel once all notifications are sent. */
-async function countMessagesIn(order: SeenOrder, channel: string): Promise<number> {
+async function countMessagesIn(order: VisibleOrder, channel: string): Promise<number> {
   await t.demo.bot.catchUp();
-  return new SeenOrder(t.workspace, order.id, channel).messages().length;
+  return new VisibleOrder(t.workspace, order.id, channel).messages().length;
 }
 
-const replyAfter = (person: Actor, act: () => Promise<unknown>) => toldAfter(t.workspace, person, act);
+const replyAfter = (person: Actor, act: () => Promise<unknown>) => actAndReadReply(t.workspace, person, act);
 
 describe('an approval with a comment', () => {
   test('counts like an approval and is posted in the thread', async () => {
-    const order = await ask(t.workspace, t.alice, '/domain renew catering.rest');
+    const order = await requestByCommand(t.workspace, t.alice, '/domain renew catering.rest');
     expect(buttonsOf(order.card)).toEqual([
       'order_approve',
       'order_deny',
@@ -77,7 +77,7 @@ describe('an approval with a comment', () => {
     expect(form.callback_id).toBe('approve');
     expect(textOf(form), 'what is approved').toMatch(/Renew .*\.rest for 1 year[\s\S]*Period: 1 year/);
     expect(await t.bob.submit(form, { reason: 'The *client* pays' })).toEqual({ outcome: 'closed' });
-    await order.ends('SUCCEEDED');
+    await order.waitForResult('SUCCEEDED');
     const replies = order.replies().map(textOf);
     expect(replies.filter((text) => /<@U0BOB> approved: “The .*client.* pays”/.test(text))).toHaveLength(1);
     expect(
@@ -88,7 +88,7 @@ describe('an approval with a comment', () => {
 
 describe('asking the requester', () => {
   test('mentions the requester in the thread and restarts the deadlines', async () => {
-    const order = await ask(t.workspace, t.alice, '/domain renew chef.rest');
+    const order = await requestByCommand(t.workspace, t.alice, '/domain renew chef.rest');
     const before = await database.prisma.order.findUniqueOrThrow({ where: { id: order.id } });
     await t.demo.moveTime(60_000);
     const form = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(order.card, 'order_ask'));
@@ -113,8 +113,8 @@ describe('asking the requester', () => {
       await replyAfter(t.alice, () => t.alice.command(order.channel, `/domain order ${order.id}`)),
     ).toMatch(/question asked by <@U0BOB> “Who pays for &lt;this&gt;\?”/);
     await t.bob.click(order.card, 'order_approve');
-    await order.ends('SUCCEEDED');
-    const { csv } = await auditLog(t.workspace);
+    await order.waitForResult('SUCCEEDED');
+    const { csv } = await downloadAuditLog(t.workspace);
     expect(csv).toMatch(/,approved,Bob .*The \*client\* pays/);
     expect(csv).toMatch(/,asked,Bob .*Who pays for <this>\?/);
   });
@@ -123,13 +123,13 @@ describe('asking the requester', () => {
 describe('the approval channel', () => {
   test('gets a copy of every card, and both are updated together', async () => {
     await saveSettings({ approval_channel: GENERAL });
-    const order = await ask(t.workspace, t.alice, '/domain renew curry.rest');
+    const order = await requestByCommand(t.workspace, t.alice, '/domain renew curry.rest');
     const copy = await waitForCopy(order, GENERAL);
     expect(textOf(copy.card)).toBe(textOf(order.card));
     expect(buttonsOf(copy.card)).toEqual(buttonsOf(order.card));
     await t.bob.click(copy.card, 'order_approve');
-    await order.ends('SUCCEEDED');
-    await copy.becomes('SUCCEEDED');
+    await order.waitForResult('SUCCEEDED');
+    await copy.waitForState('SUCCEEDED');
     expect(buttonsOf(copy.card)).toEqual(['order_look', 'order_receipt']);
     expect(await countMessagesIn(order, GENERAL), 'messages in the approval channel').toBe(1);
     expect(await countMessagesIn(order, 'D0BOB'), 'direct messages').toBe(0);
@@ -138,7 +138,7 @@ describe('the approval channel', () => {
   test('can have a duplicate card after a lost response, which a click updates', async () => {
     await saveSettings({ approval_channel: GENERAL });
     t.workspace.faults.set({ method: 'chat.postMessage', channel: GENERAL, kind: 'lost_answer', times: 1 });
-    const order = await ask(t.workspace, t.alice, '/domain renew curry.rest');
+    const order = await requestByCommand(t.workspace, t.alice, '/domain renew curry.rest');
     const copies = await waitForCopy(order, GENERAL);
     await until('the card is posted again', async () => {
       await t.demo.moveTime(2_000);
@@ -158,8 +158,8 @@ describe('the approval channel', () => {
 
   test('is reported to admins if the bot can’t post there, and approvers get direct messages', async () => {
     await saveSettings({ approval_channel: 'C0NOBOT' });
-    const first = await ask(t.workspace, t.alice, '/domain renew espresso.rest');
-    const second = await ask(t.workspace, t.alice, '/domain renew fondue.rest');
+    const first = await requestByCommand(t.workspace, t.alice, '/domain renew espresso.rest');
+    const second = await requestByCommand(t.workspace, t.alice, '/domain renew fondue.rest');
     for (const order of [first, second]) {
       for (const channel of ['D0BOB', 'D0CAROL']) {
         expect(buttonsOf((await waitForCopy(order, channel)).card)).toContain('order_approve');
@@ -173,12 +173,12 @@ describe('the approval channel', () => {
     await t.workspace.waitFor(alarms, { what: 'the alert to the admins' });
     const copy = await waitForCopy(first, 'D0CAROL');
     await t.carol.click(copy.card, 'order_approve');
-    await first.ends('SUCCEEDED');
-    await copy.becomes('SUCCEEDED');
-    await (await waitForCopy(first, 'D0BOB')).becomes('SUCCEEDED');
+    await first.waitForResult('SUCCEEDED');
+    await copy.waitForState('SUCCEEDED');
+    await (await waitForCopy(first, 'D0BOB')).waitForState('SUCCEEDED');
     expect(alarms()).toHaveLength(1);
     await t.alice.click(second.card, 'order_cancel');
-    await second.ends('CANCELLED');
+    await second.waitForResult('CANCELLED');
   });
 });
 
@@ -190,8 +190,8 @@ describe('when the bot can’t post where the request was made', () => {
     await waitForCopy(order, 'D0CAROL');
     expect(textOf(bobs.card)).not.toContain('Invite me');
     await t.bob.click(bobs.card, 'order_approve');
-    await order.ends('SUCCEEDED');
-    await bobs.becomes('SUCCEEDED');
+    await order.waitForResult('SUCCEEDED');
+    await bobs.waitForState('SUCCEEDED');
   });
 
   test('the approval channel gets the card and its reminder', async () => {
@@ -203,15 +203,19 @@ describe('when the bot can’t post where the request was made', () => {
     expect(nudge.thread_ts).toBe(copy.card.ts);
     expect(await countMessagesIn(order, 'D0BOB')).toBe(0);
     await t.bob.click(copy.card, 'order_approve');
-    await order.ends('SUCCEEDED');
+    await order.waitForResult('SUCCEEDED');
   });
 });
 
 describe('an order requested in a direct message with the bot', () => {
-  const requestPrivately = (text: string) => ask(t.workspace, t.alice, text, 'D0ALICE');
+  const requestPrivately = (text: string) => requestByCommand(t.workspace, t.alice, text, 'D0ALICE');
 
   /** The commands that show an order to a person. */
-  async function commandsShowing(person: Actor, order: SeenOrder, name: string): Promise<readonly string[]> {
+  async function commandsShowing(
+    person: Actor,
+    order: VisibleOrder,
+    name: string,
+  ): Promise<readonly string[]> {
     const commands = ['orders', 'orders pending', `orders ${name}`, `order ${order.id}`, `name ${name}`];
     const shown: string[] = [];
     for (const command of commands) {
@@ -230,8 +234,8 @@ describe('an order requested in a direct message with the bot', () => {
     expect(await countMessagesIn(order, DOMAINS)).toBe(0);
     for (const copy of copies) expect(buttonsOf(copy.card)).toContain('order_approve');
     await t.bob.click(copies[0]?.card ?? order.card, 'order_approve');
-    await order.ends('SUCCEEDED');
-    for (const copy of copies) await copy.becomes('SUCCEEDED');
+    await order.waitForResult('SUCCEEDED');
+    for (const copy of copies) await copy.waitForState('SUCCEEDED');
     expect(await countMessagesIn(order, GENERAL)).toBe(0);
   });
 
@@ -254,7 +258,7 @@ describe('an order requested in a direct message with the bot', () => {
     expect(refused).toContain('A private order for this is already open');
     expect(refused).not.toContain('U0ALICE');
     await t.alice.click(order.card, 'order_cancel');
-    await order.ends('CANCELLED');
+    await order.waitForResult('CANCELLED');
     expect(await commandsShowing(t.carol, order, 'kitchen.rest'), 'after it was canceled').toEqual([]);
   });
 
@@ -269,6 +273,6 @@ describe('an order requested in a direct message with the bot', () => {
     );
     expect(textOf(question)).toContain('Send <@U0BOB> a direct message');
     await t.alice.click(order.card, 'order_cancel');
-    await order.ends('CANCELLED');
+    await order.waitForResult('CANCELLED');
   });
 });

@@ -1,16 +1,23 @@
 import type { Actor, Workspace } from '@domain-steward/slack-workspace';
 import { describe, expect, test } from 'vitest';
 import {
+  actAndReadReply,
   DOMAINS,
   deliverSigned,
+  getClickedAction,
   openForm,
-  pressed,
   textOf,
-  toldAfter,
   until,
   useTestDemo,
 } from '../support/demo.ts';
-import { approvedBy, ask, orderAfter, orderOf, requestsOf, type SeenOrder } from '../support/orders.ts';
+import {
+  approveRequested,
+  orderOf,
+  requestByCommand,
+  requestsOf,
+  type VisibleOrder,
+  waitForOrder,
+} from '../support/orders.ts';
 
 /* Deliveries that arrive several times or concurrently, and signed ones that Slack would never send. */
 
@@ -18,7 +25,7 @@ type Delivery = Workspace['deliveries'][number];
 
 const t = useTestDemo();
 
-const replyAfter = (person: Actor, act: () => Promise<unknown>) => toldAfter(t.workspace, person, act);
+const replyAfter = (person: Actor, act: () => Promise<unknown>) => actAndReadReply(t.workspace, person, act);
 
 /** The newest matching delivery. */
 function findDelivery(what: string, fits: (payload: Delivery['payload']) => boolean): Delivery {
@@ -37,7 +44,7 @@ function ordersFor(name: string): Set<string> {
   );
 }
 
-function expectSentOnce(order: SeenOrder): void {
+function expectSentOnce(order: VisibleOrder): void {
   expect(
     requestsOf(t.service, order).map(({ path }) => path),
     'requests of the order',
@@ -46,12 +53,12 @@ function expectSentOnce(order: SeenOrder): void {
 
 describe('a redelivery of', () => {
   test('a command makes no second order', async () => {
-    const order = await ask(t.workspace, t.alice, '/domain renew soup.rest');
+    const order = await requestByCommand(t.workspace, t.alice, '/domain renew soup.rest');
     // Slack turns the name into a link.
     const command = findDelivery('the command', ({ text }) => /^renew \S*soup\.rest\S*$/.test(String(text)));
     await Promise.all([1, 2, 3].map(() => t.workspace.redeliver(command)));
     await t.alice.click(order.card, 'order_cancel');
-    await order.ends('CANCELLED');
+    await order.waitForResult('CANCELLED');
     await t.workspace.redeliver(command);
     // The redelivery has been handled when the next command gets a reply.
     await replyAfter(t.alice, () => t.alice.command(DOMAINS, '/domain orders soup.rest'));
@@ -61,23 +68,26 @@ describe('a redelivery of', () => {
 
   test('a form makes no second order', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain renew');
-    const order = await orderAfter(t.workspace, () =>
+    const order = await waitForOrder(t.workspace, () =>
       t.alice.submit(view, { names: 'sushi.rest', period: '1' }),
     );
     const form = findDelivery('the form', ({ type }) => type === 'view_submission');
     await Promise.all([1, 2, 3].map(() => t.workspace.redeliver(form)));
     await t.alice.click(order.card, 'order_cancel');
-    await order.ends('CANCELLED');
+    await order.waitForResult('CANCELLED');
     await t.workspace.redeliver(form);
     await replyAfter(t.alice, () => t.alice.command(DOMAINS, '/domain orders sushi.rest'));
     expect(ordersFor('sushi.rest')).toEqual(new Set([order.id]));
   });
 
   test('a click on Approve makes no second request', async () => {
-    const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew tapas.rest'));
-    const click = findDelivery('the click', (payload) => pressed(payload) === 'order_approve');
+    const order = await approveRequested(
+      t.bob,
+      requestByCommand(t.workspace, t.alice, '/domain renew tapas.rest'),
+    );
+    const click = findDelivery('the click', (payload) => getClickedAction(payload) === 'order_approve');
     await Promise.all([1, 2, 3].map(() => t.workspace.redeliver(click)));
-    await order.ends('SUCCEEDED');
+    await order.waitForResult('SUCCEEDED');
     // Earlier redeliveries may still be running.
     await t.workspace.redeliver(click);
     await until('a reply to the last redelivery', () =>

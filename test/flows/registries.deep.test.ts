@@ -1,7 +1,7 @@
 import type { Message } from '@domain-steward/slack-workspace';
 import { expect, test } from 'vitest';
-import { answerTo, buttonsOf, textOf, until, useTestDemo } from '../support/demo.ts';
-import { ask } from '../support/orders.ts';
+import { buttonsOf, readCommandReply, textOf, until, useTestDemo } from '../support/demo.ts';
+import { requestByCommand } from '../support/orders.ts';
 
 /*
  * Quirks of real registries: dates without a time zone, no dates, reserved registrar ids, their own names for locks,
@@ -13,7 +13,7 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 const ALERTS = 'C0EXPIRY';
 
-const send = (line: string) => answerTo(t.workspace, t.alice, `/domain ${line}`);
+const send = (line: string) => readCommandReply(t.workspace, t.alice, `/domain ${line}`);
 const buttons = () => buttonsOf(t.alice.ephemerals().at(-1) ?? { blocks: [] });
 const setRecord = (name: string, members: Readonly<Record<string, unknown>>) =>
   t.service.registry.show(name, { record: members });
@@ -95,7 +95,7 @@ test('a deleted name without dates offers a restore if one is possible, but neve
   expect(home).not.toContain('brunch.rest');
 
   for (const name of ['bakery.rest', 'brunch.rest']) {
-    const { card } = await ask(t.workspace, t.alice, `/domain renew ${name}`);
+    const { card } = await requestByCommand(t.workspace, t.alice, `/domain renew ${name}`);
     expect(textOf(card)).toContain('It was deleted, so a renewal can’t recover it');
     expect(textOf(card)).not.toContain('→');
   }

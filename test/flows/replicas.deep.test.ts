@@ -22,9 +22,9 @@ afterAll(() => replicas.close());
 async function expectSentOnce(label: string): Promise<void> {
   const { site } = replicas;
   const before = site.requests().length;
-  const names = await replicas.asked(ORDERS, label);
+  const names = await replicas.requestRenewals(ORDERS, label);
   await Promise.all(names.map((name) => replicas.press(name, CLICKS)));
-  const settled = await Promise.all(names.map((name) => site.settles(name, label)));
+  const settled = await Promise.all(names.map((name) => site.waitUntilSettled(name, label)));
   expect(settled.map(({ state }) => state)).toEqual(names.map(() => 'SUCCEEDED'));
   expect(site.requests(), 'requests').toHaveLength(before + ORDERS);
 }
@@ -53,7 +53,7 @@ describe('several bots over HTTP', () => {
       const expires = new Date(Date.now() + 30 * 86_400_000).setUTCHours(12, 0, 0, 0);
       site.s.service.state.addDomain({ name: 'soon.rest', context: 4, expires });
       await site.alice.command(DOMAINS, '/domain watch soon.rest');
-      const [waiting = ''] = await replicas.asked(1, 'waiting');
+      const [waiting = ''] = await replicas.requestRenewals(1, 'waiting');
       const nudges = () =>
         workspace
           .messages(DOMAINS)
@@ -87,8 +87,10 @@ describe('several bots over HTTP', () => {
     async () => {
       const { site } = replicas;
       const names = Array.from({ length: ORDERS }, (_, n) => site.names(`killed-${n}`));
-      await replicas.whileKilled(seeded(SEED), () =>
-        Promise.all(names.map((name) => site.settles(name, 'killed all the while', { clicks: CLICKS }))),
+      await replicas.killBotsDuring(seeded(SEED), () =>
+        Promise.all(
+          names.map((name) => site.waitUntilSettled(name, 'killed all the while', { clicks: CLICKS })),
+        ),
       );
     },
     MAX_WAIT_MS,

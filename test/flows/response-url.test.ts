@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
-import { answerTo, useTestDemo } from '../support/demo.ts';
+import { readCommandReply, useTestDemo } from '../support/demo.ts';
 
 /* The bot sends replies only to Slack, even if a delivery has another response URL. */
 
@@ -24,7 +24,7 @@ async function startForeignServer(): Promise<{ readonly url: string; readonly re
 
 /** Repeats Alice's `/domain whoami`, correctly signed, with another response URL. */
 async function whoamiWith(responseUrl: string): Promise<string> {
-  await answerTo(t.workspace, t.alice, '/domain whoami');
+  await readCommandReply(t.workspace, t.alice, '/domain whoami');
   const delivery = t.workspace.deliveries.at(-1);
   if (delivery === undefined) throw new Error('no delivery');
   const before = t.alice.ephemerals().length;

@@ -1,8 +1,14 @@
 import type { Actor } from '@domain-steward/slack-workspace';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { answerTo, DOMAINS, link, textOf, until } from '../support/demo.ts';
-import { IMPATIENT, type RunningBot, type Surroundings, startSurroundings } from '../support/harness.ts';
-import { approvedBy, ask, chargesFor, requestsOf, type SeenOrder } from '../support/orders.ts';
+import { DOMAINS, link, readCommandReply, textOf, until } from '../support/demo.ts';
+import { type RunningBot, SHORT_LEASES, type Surroundings, startSurroundings } from '../support/harness.ts';
+import {
+  approveRequested,
+  chargesFor,
+  requestByCommand,
+  requestsOf,
+  type VisibleOrder,
+} from '../support/orders.ts';
 import { giveReason } from '../support/people.ts';
 
 /* The bot is killed or stopped while it works, and restarted. */
@@ -16,34 +22,34 @@ let bob: Actor;
 
 beforeAll(async () => {
   s = await startSurroundings();
-  bot = await s.start(IMPATIENT);
+  bot = await s.start(SHORT_LEASES);
   alice = s.workspace.as('U0ALICE');
   bob = s.workspace.as('U0BOB');
   await link(s.workspace, alice);
 }, MAX_WAIT_MS);
 afterAll(() => s.stop());
 
-const waitUntilSent = (order: SeenOrder) =>
+const waitUntilSent = (order: VisibleOrder) =>
   until(`the request of order ${order.id} is sent`, () => requestsOf(s.service, order).length === 1);
 
-const requestAndApprove = (text: string) => approvedBy(bob, ask(s.workspace, alice, text));
+const requestAndApprove = (text: string) => approveRequested(bob, requestByCommand(s.workspace, alice, text));
 
 test(
   'a killed bot sends nothing twice, loses no decision and reports unknown outcomes',
   async () => {
     s.service.faults.set({ kind: 'hang', match: { name: 'cafe.rest' } });
     s.service.faults.set({ kind: 'status_429', retryAfter: 2, times: 1, match: { name: 'bar.rest' } });
-    const waiting = await ask(s.workspace, alice, '/domain renew deli.rest');
+    const waiting = await requestByCommand(s.workspace, alice, '/domain renew deli.rest');
     const heldOff = await requestAndApprove('/domain renew bar.rest');
     await until('the deferred request', async () => requestsOf(s.service, heldOff).length === 1);
     const hanging = await requestAndApprove('/domain renew cafe.rest 2');
     await waitUntilSent(hanging);
-    await hanging.becomes('EXECUTING');
+    await hanging.waitForState('EXECUTING');
     const clicked = await Promise.all(
       ['soup.rest', 'sushi.rest', 'tapas.rest'].map(async (name) => ({
         name,
         // Acknowledged before the kill.
-        order: await ask(s.workspace, alice, `/domain renew ${name}`, DOMAINS, name),
+        order: await requestByCommand(s.workspace, alice, `/domain renew ${name}`, DOMAINS, name),
       })),
     );
     await Promise.all(clicked.map(({ order }) => bob.click(order.card, 'order_approve')));
@@ -52,14 +58,14 @@ test(
       false,
     );
 
-    bot = await s.start(IMPATIENT);
-    const unknown = await hanging.ends('UNKNOWN', 20_000);
+    bot = await s.start(SHORT_LEASES);
+    const unknown = await hanging.waitForResult('UNKNOWN', 20_000);
     expect(textOf(unknown)).toMatch(/service may have received it.*won’t be sent again/s);
     expect(requestsOf(s.service, hanging), 'requests of the hanging order').toHaveLength(1);
-    await heldOff.becomes('SUCCEEDED', 20_000);
+    await heldOff.waitForState('SUCCEEDED', 20_000);
     expect(chargesFor(s.service, 'bar.rest')).toBe(1);
     await bob.click(waiting.card, 'order_approve');
-    await waiting.becomes('SUCCEEDED', 20_000);
+    await waiting.waitForState('SUCCEEDED', 20_000);
     expect(chargesFor(s.service, 'deli.rest')).toBe(1);
     for (const { name, order } of clicked) {
       // If the click was lost with the bot, repeat it.
@@ -75,7 +81,7 @@ test(
     }
 
     await giveReason(s.workspace, bob, unknown, 'order_resolve_failed', 'Mark as failed');
-    await hanging.ends('FAILED');
+    await hanging.waitForResult('FAILED');
   },
   MAX_WAIT_MS,
 );
@@ -94,13 +100,13 @@ test(
     expect(await bot.child.ended, bot.child.output()).toBe(0);
     expect(Date.now() - stoppedAt, 'ms until exit').toBeLessThan(10_000);
 
-    bot = await s.start(IMPATIENT);
-    await slow.ends('SUCCEEDED', 20_000);
-    await hanging.ends('UNKNOWN', 20_000);
+    bot = await s.start(SHORT_LEASES);
+    await slow.waitForResult('SUCCEEDED', 20_000);
+    await hanging.waitForResult('UNKNOWN', 20_000);
     expect(requestsOf(s.service, slow)).toHaveLength(1);
     expect(requestsOf(s.service, hanging)).toHaveLength(1);
     expect(
-      await answerTo(s.workspace, alice, '/domain whoami'),
+      await readCommandReply(s.workspace, alice, '/domain whoami'),
       'the linked account after the restarts',
     ).toContain('alice in context 4');
   },

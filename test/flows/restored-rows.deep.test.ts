@@ -7,9 +7,9 @@ import { DAY_MS, HOUR_MS } from '../../src/lib/duration.ts';
 import { endMandate } from '../../src/mandates/life.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
 import { stopOrder } from '../../src/orders/stop.ts';
-import { mandatesOn } from '../mandates/mandate-rig.ts';
+import { createMandateHelpers } from '../mandates/mandate-rig.ts';
 import { MINUTE_MS, type Rig, startRig } from '../orders/rig.ts';
-import { DONE, fails } from '../orders/scripted-service.ts';
+import { DONE, newServiceError } from '../orders/scripted-service.ts';
 
 /*
  * An attacker restores earlier rows of an order at every later point of its life: in all tables, each table and each
@@ -17,12 +17,12 @@ import { DONE, fails } from '../orders/scripted-service.ts';
  */
 
 let rig: Rig;
-let on: ReturnType<typeof mandatesOn>;
+let on: ReturnType<typeof createMandateHelpers>;
 /** The tables with rows of an order, with the column of its id. */
 let tables: ReadonlyMap<string, string>;
 beforeAll(async () => {
   rig = await startRig();
-  on = mandatesOn(rig);
+  on = createMandateHelpers(rig);
   const found = await rig.sql(`
     SELECT DISTINCT c.table_name AS "table", c.column_name AS "column" FROM information_schema.columns c
     JOIN information_schema.tables t USING (table_schema, table_name)
@@ -70,7 +70,7 @@ function tableSetsToRestore(earlier: Snapshot, later: Snapshot): string[][] {
 /** A step of an order's life, which can record points in between. */
 type Step = (id: string, recordPoint: () => Promise<void>) => Promise<unknown>;
 
-const busy = fails('busy', { retryAfterMs: MINUTE_MS, httpStatus: 429 });
+const busy = newServiceError('busy', { retryAfterMs: MINUTE_MS, httpStatus: 429 });
 const respond =
   (answer: () => typeof DONE): Step =>
   async (_id, recordPoint) => {
@@ -84,17 +84,17 @@ const refuse = (error: Error) => () => {
   throw error;
 };
 const approve: Step = (id) => approveOrder(rig.orders, id, 'U0BOB');
-const later: Step = async () => rig.pass(2 * MINUTE_MS);
+const later: Step = async () => rig.advanceClock(2 * MINUTE_MS);
 const settle =
   (outcome: 'SUCCEEDED' | 'FAILED'): Step =>
   (id) =>
     resolveOrder(rig.orders, id, 'U0BOB', outcome, undefined);
-const LOSE_RESPONSE = respond(refuse(fails('unknown_outcome')));
+const LOSE_RESPONSE = respond(refuse(newServiceError('unknown_outcome')));
 
 const LIVES: Readonly<Record<string, readonly Step[]>> = {
   done: [approve, respond(() => DONE)],
   'done after the service was busy': [approve, respond(refuse(busy)), later, respond(() => DONE)],
-  refused: [approve, respond(refuse(fails('refused', { code: 'EF1' })))],
+  refused: [approve, respond(refuse(newServiceError('refused', { code: 'EF1' })))],
   'settled as done': [approve, LOSE_RESPONSE, settle('SUCCEEDED')],
   'settled as failed': [approve, LOSE_RESPONSE, settle('FAILED')],
   denied: [(id) => denyOrder(rig.orders, id, 'U0BOB', undefined)],
@@ -102,7 +102,7 @@ const LIVES: Readonly<Record<string, readonly Step[]>> = {
   stopped: [approve, respond(refuse(busy)), (id) => stopOrder(rig.orders, id, 'U0BOB')],
   expired: [
     async (id) => {
-      rig.pass(73 * HOUR_MS);
+      rig.advanceClock(73 * HOUR_MS);
       await rig.main.expire(id);
     },
   ],
@@ -113,7 +113,7 @@ let names = 0;
 /** Requests an order and plays the steps. @returns its id, and its rows at each point */
 async function playSteps(steps: readonly Step[]): Promise<{ id: string; points: Snapshot[] }> {
   names += 1;
-  const { id } = await rig.ask('renew', { names: [`name-${names}.rest`], period: 1 });
+  const { id } = await rig.requestAccepted('renew', { names: [`name-${names}.rest`], period: 1 });
   const points = [await takeSnapshot(id)];
   const recordPoint = async () => void points.push(await takeSnapshot(id));
   for (const step of steps) {
@@ -131,7 +131,7 @@ async function tryToContinue(id: string): Promise<void> {
     for (const lane of ['deadlines', 'observation'] as const) await rig.main.advance(id, lane);
     await approveOrder(rig.orders, id, 'U0BOB');
     await rig.runDue();
-    rig.pass(HOUR_MS);
+    rig.advanceClock(HOUR_MS);
   }
 }
 
@@ -153,14 +153,14 @@ test.each(Object.entries(LIVES))('an order that was %s isn’t sent again', asyn
         const { id, points } = await playSteps(steps.slice(0, end));
         const [before, now] = [points[index], points.at(-1)];
         if (before === undefined || now === undefined) throw new Error('no such point');
-        const sent = rig.service.timesSent(id);
+        const sent = rig.service.countSent(id);
         const hasEnded = !['PENDING', 'APPROVED'].includes((await rig.read(id)).state);
         await restore(id, before, which);
         const isOlder = which.includes('orders') && versionIn(before) !== versionIn(now);
         await tryToContinue(id);
         const restored = `${which.join(' and ')} from point ${index} at point ${points.length - 1}`;
-        if (hasEnded || isOlder) expect(rig.service.timesSent(id), restored).toBe(sent);
-        else expect(rig.service.timesSent(id), restored).toBeLessThanOrEqual(sent + 1);
+        if (hasEnded || isOlder) expect(rig.service.countSent(id), restored).toBe(sent);
+        else expect(rig.service.countSent(id), restored).toBeLessThanOrEqual(sent + 1);
         const contradictions = await countContradictions(id);
         expect(contradictions, restored).toBeLessThanOrEqual(1);
         if (isOlder) expect(contradictions, restored).toBe(1);
@@ -190,11 +190,11 @@ test('restored rows of an ended mandate don’t renew anything', async () => {
       await restore(id, before, set);
       await tryToContinue(id);
       await on.run();
-      expect(await on.acts(), `${set.join(' and ')} of point ${which}`).toEqual([]);
-      rig.pass(-2 * HOUR_MS);
+      expect(await on.listActs(), `${set.join(' and ')} of point ${which}`).toEqual([]);
+      rig.advanceClock(-2 * HOUR_MS);
     }
     expect(await countContradictions(id)).toBeGreaterThan(0);
     await rig.sql('UPDATE order_items SET open_key = NULL WHERE order_id = $1', id);
   }
-  rig.pass(DAY_MS);
+  rig.advanceClock(DAY_MS);
 });

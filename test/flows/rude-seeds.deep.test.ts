@@ -1,8 +1,8 @@
 import { SANDBOX_ACCOUNTS, setUpStory } from '@domain-steward/sandbox-service';
 import { expect, test } from 'vitest';
-import { answerTo, link, openForm, textOf, useTestDemo } from '../support/demo.ts';
-import { approvedBy, ask, orderAfter, requestsOf } from '../support/orders.ts';
-import { askAndConfirm } from '../support/people.ts';
+import { link, openForm, readCommandReply, textOf, useTestDemo } from '../support/demo.ts';
+import { approveRequested, requestByCommand, requestsOf, waitForOrder } from '../support/orders.ts';
+import { requestAndConfirm } from '../support/people.ts';
 
 /*
  * The main tasks with a service, registries and nameservers that respond in undocumented formats, once per seed. All
@@ -27,35 +27,40 @@ test.each(SEEDS)('undocumented response formats don’t break any task: seed %d'
   if (dns.sandbox !== undefined) await setUpStory({ service: t.service, dns: dns.sandbox, name });
 
   await link(t.workspace, t.alice);
-  expect(await answerTo(t.workspace, t.alice, `/domain watch ${name}`)).toContain(name);
-  const screen = await answerTo(t.workspace, t.alice, `/domain name ${name}`);
+  expect(await readCommandReply(t.workspace, t.alice, `/domain watch ${name}`)).toContain(name);
+  const screen = await readCommandReply(t.workspace, t.alice, `/domain name ${name}`);
   expect(screen).toMatch(/\*Expires [^*]+\* \(in 40 days\)/);
   expect(screen).toContain('*Registrar* Sandbox Registrar Ltd');
   expect(screen).toContain('*Status* active, client delete prohibited, client transfer prohibited');
   expect(screen).toContain('*Nameservers* `ns1.host.example`, `ns2.host.example`');
 
-  const renewal = await approvedBy(t.bob, ask(t.workspace, t.alice, `/domain renew ${name}`));
-  expect(textOf(await renewal.ends('SUCCEEDED'))).toContain('S0105');
+  const renewal = await approveRequested(
+    t.bob,
+    requestByCommand(t.workspace, t.alice, `/domain renew ${name}`),
+  );
+  expect(textOf(await renewal.waitForResult('SUCCEEDED'))).toContain('S0105');
   expect(requestsOf(t.service, renewal)).toHaveLength(1);
 
   const form = await openForm(t.workspace, t.alice, '/domain redirect shop.cafe.rest');
-  const redirect = await orderAfter(t.workspace, () =>
+  const redirect = await waitForOrder(t.workspace, () =>
     t.alice.submit(form, { target: `https://cafe.example/${seed}`, type: 'domain', mode: 'single' }),
   );
-  expect(textOf(await redirect.ends('SUCCEEDED'))).toContain('S0502');
+  expect(textOf(await redirect.waitForResult('SUCCEEDED'))).toContain('S0502');
   const sent = t.service.requestsFor({ task: 'redirect.update' });
   expect(sent.filter(({ body }) => JSON.stringify(body).includes(`example/${seed}<`))).toMatchObject([
     { interface: 'xml' },
   ]);
 
-  const move = await askAndConfirm(
+  const move = await requestAndConfirm(
     t.workspace,
     t.alice,
     `/domain nameservers ${name} ns1.other.example ns2.other.example`,
     name,
   );
-  await move.ends('SUCCEEDED');
+  await move.waitForResult('SUCCEEDED');
   expect(requestsOf(t.service, move)).toHaveLength(1);
 
-  expect(await answerTo(t.workspace, t.alice, '/domain prereg table-007.rest')).toMatch(/table-007\.rest/);
+  expect(await readCommandReply(t.workspace, t.alice, '/domain prereg table-007.rest')).toMatch(
+    /table-007\.rest/,
+  );
 });

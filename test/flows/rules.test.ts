@@ -1,7 +1,7 @@
 import { SANDBOX_ACCOUNTS } from '@domain-steward/sandbox-service';
 import { expect, test } from 'vitest';
-import { answerTo, link, openForm, useTestDemo } from '../support/demo.ts';
-import { approvedBy, orderAfter } from '../support/orders.ts';
+import { link, openForm, readCommandReply, useTestDemo } from '../support/demo.ts';
+import { approveRequested, waitForOrder } from '../support/orders.ts';
 import { DELEGATION } from '../support/people.ts';
 
 /* `/domain rules`: the rules of a zone, and the dates of a watched name. */
@@ -21,7 +21,7 @@ const formatDay = (day: string) =>
     timeZone: 'UTC',
   });
 
-const send = (line: string) => answerTo(t.workspace, t.alice, `/domain ${line}`);
+const send = (line: string) => readCommandReply(t.workspace, t.alice, `/domain ${line}`);
 
 test('without an argument, the zones with rules are listed', async () => {
   expect(await send('rules')).toMatch(/\.rest.*\/domain rules rest/s);
@@ -83,11 +83,11 @@ test('for a watched name, the deadlines for its tasks are shown', async () => {
 test('for a name registered here, the end of its transfer lock is shown', async () => {
   await link(t.workspace, t.bob, SANDBOX_ACCOUNTS.bob);
   const view = await openForm(t.workspace, t.bob, '/domain create locked-again.rest');
-  const order = await approvedBy(
+  const order = await approveRequested(
     t.carol,
-    orderAfter(t.workspace, () => t.bob.submit(view, DELEGATION)),
+    waitForOrder(t.workspace, () => t.bob.submit(view, DELEGATION)),
   );
-  await order.ends('SUCCEEDED');
+  await order.waitForResult('SUCCEEDED');
   const since = t.service.requestsFor({ task: 'domain.create' }).at(-1)?.at ?? 0;
   const clock = since + 80 * DAY_MS;
   const until = formatDay(new Date(clock + 60 * DAY_MS).toISOString().slice(0, 10));

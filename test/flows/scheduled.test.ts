@@ -1,7 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
-import { actUntilOpened, answerTo, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
-import { ask, chargesFor, type SeenOrder } from '../support/orders.ts';
+import {
+  actAndReadReply,
+  actUntilOpened,
+  openForm,
+  readCommandReply,
+  textOf,
+  useTestDemo,
+} from '../support/demo.ts';
+import { chargesFor, requestByCommand, type VisibleOrder } from '../support/orders.ts';
 import { giveReason } from '../support/people.ts';
 
 /* Orders that are approved now and sent at a scheduled time. */
@@ -45,7 +52,7 @@ const token = (at: Date) => `<!date^${at.getTime() / 1_000}^`;
 describe('a scheduled order', () => {
   test('shows its time, is listed and announced the day before, and is sent at its time', async () => {
     const { typed, at } = timeAhead(48 * HOUR_MS);
-    const order = await ask(
+    const order = await requestByCommand(
       t.workspace,
       t.alice,
       `/domain renew catering.rest 2 at ${typed} -- the campaign`,
@@ -57,7 +64,9 @@ describe('a scheduled order', () => {
     await t.workspace.waitFor(() => textOf(order.card).includes(`Will be sent ${token(at)}`) || undefined, {
       what: 'the time on the card',
     });
-    expect(await answerTo(t.workspace, t.alice, '/domain orders mine')).toMatch(/approved and scheduled/);
+    expect(await readCommandReply(t.workspace, t.alice, '/domain orders mine')).toMatch(
+      /approved and scheduled/,
+    );
 
     const nineTheDayBefore = Date.parse(`${at.toISOString().slice(0, 10)}T09:01:00Z`) - 24 * HOUR_MS;
     await advance(nineTheDayBefore - Date.now() - passedMs);
@@ -69,29 +78,30 @@ describe('a scheduled order', () => {
     expect(textOf(digest)).toContain('Renew catering.rest for 2 years');
     expect(order.state).toBe('APPROVED');
     await advance(at.getTime() - Date.now() - passedMs);
-    await order.ends('SUCCEEDED');
+    await order.waitForResult('SUCCEEDED');
   });
 
   test('can be stopped before its time', async () => {
     const { typed } = timeAhead(HOUR_MS);
-    const order = await ask(t.workspace, t.alice, `/domain renew chef.rest at ${typed}`);
+    const order = await requestByCommand(t.workspace, t.alice, `/domain renew chef.rest at ${typed}`);
     await t.bob.click(order.card, 'order_approve');
     await t.workspace.waitFor(() => textOf(order.card).includes('Will be sent <') || undefined, {
       what: 'the time on the card',
     });
     await t.alice.click(order.card, 'order_stop');
-    await order.ends('CANCELLED');
+    await order.waitForResult('CANCELLED');
   });
 
   test('can be questioned, approved with break glass or denied, and is sent at its time', async () => {
     const { typed, at } = timeAhead(HOUR_MS);
-    const requestRenewal = (name: string) => ask(t.workspace, t.alice, `/domain renew ${name} at ${typed}`);
+    const requestRenewal = (name: string) =>
+      requestByCommand(t.workspace, t.alice, `/domain renew ${name} at ${typed}`);
     const [questioned, emergency, denied] = [
       await requestRenewal('deli.rest'),
       await requestRenewal('locked.rest'),
       await requestRenewal('cafe.rest'),
     ];
-    const waitUntilScheduled = (order: SeenOrder) =>
+    const waitUntilScheduled = (order: VisibleOrder) =>
       t.workspace.waitFor(() => textOf(order.card).includes('Will be sent <') || undefined, {
         what: 'the time on the card',
       });
@@ -103,7 +113,7 @@ describe('a scheduled order', () => {
     await t.bob.click(questioned.card, 'order_approve');
     await giveReason(t.workspace, t.ada, emergency.card, 'order_break_glass', 'Everybody is away then');
     await giveReason(t.workspace, t.bob, denied.card, 'order_deny', 'Not at night');
-    await denied.ends('DENIED');
+    await denied.waitForResult('DENIED');
     for (const order of [questioned, emergency]) await waitUntilScheduled(order);
 
     await advance(at.getTime() - Date.now() - passedMs - 60_000);
@@ -111,13 +121,13 @@ describe('a scheduled order', () => {
       ['deli.rest', 'locked.rest', 'cafe.rest'].map((name) => chargesFor(t.service, name));
     expect(charges()).toEqual([0, 0, 0]);
     await advance(60_000);
-    for (const order of [questioned, emergency]) await order.ends('SUCCEEDED');
+    for (const order of [questioned, emergency]) await order.waitForResult('SUCCEEDED');
     expect(charges()).toEqual([1, 1, 0]);
   });
 
   test('needs approval again if the bot was down at its time', async () => {
     const { typed } = timeAhead(HOUR_MS);
-    const order = await ask(t.workspace, t.alice, `/domain renew menu.example at ${typed}`);
+    const order = await requestByCommand(t.workspace, t.alice, `/domain renew menu.example at ${typed}`);
     await t.bob.click(order.card, 'order_approve');
     await t.workspace.waitFor(() => textOf(order.card).includes('Will be sent <') || undefined, {
       what: 'the time on the card',
@@ -129,14 +139,14 @@ describe('a scheduled order', () => {
     const reply = order.replies().find((each) => textOf(each).includes('Earlier approvals no longer count'));
     expect(reply?.notifies).toEqual(expect.arrayContaining(['U0ALICE', 'U0BOB']));
     await t.bob.click(order.card, 'order_approve');
-    await order.ends('SUCCEEDED');
+    await order.waitForResult('SUCCEEDED');
   });
 });
 
 test('a bulk order can be scheduled', async () => {
   const { typed, at } = timeAhead(HOUR_MS);
   const form = await openForm(t.workspace, t.alice, `/domain bulk renew at ${typed}`);
-  const plan = await toldAfter(t.workspace, t.alice, () =>
+  const plan = await actAndReadReply(t.workspace, t.alice, () =>
     t.alice.submit(form, { task: 'renew', rows: 'name,period\nbar.rest,1\ncafe.rest,1', send_at: typed }),
   );
   expect(plan).toContain(`Will be sent ${token(at)}`);
@@ -149,7 +159,7 @@ describe('an invalid time', () => {
     ['/domain renew bar.rest at 2099-01-01 10:00', 'within 90 days'],
     ['/domain authcode bar.rest at 2099-01-01 10:00', 'can’t be scheduled'],
   ])('is rejected: %s', async (line, expected) => {
-    expect(await answerTo(t.workspace, t.alice, line)).toContain(expected);
+    expect(await readCommandReply(t.workspace, t.alice, line)).toContain(expected);
   });
 
   test('is reported at its field of the form, which the command fills in', async () => {
@@ -165,6 +175,6 @@ describe('an invalid time', () => {
     expect(await t.alice.submit(form, { ...values, send_at: '2020-01-01 10:00' })).toMatchObject({
       errors: { send_at: expect.stringContaining('That time is in the past') },
     });
-    await toldAfter(t.workspace, t.alice, () => t.alice.command('C0GENERAL', '/domain help'));
+    await actAndReadReply(t.workspace, t.alice, () => t.alice.command('C0GENERAL', '/domain help'));
   });
 });

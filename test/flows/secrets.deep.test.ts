@@ -1,8 +1,15 @@
 import { SANDBOX_TRANSFER } from '@domain-steward/sandbox-service';
 import { describe, expect, test } from 'vitest';
-import { actUntilOpened, buttonsOf, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
-import { ask, orderAfter, requestsOf } from '../support/orders.ts';
-import { clickAs, DELEGATION, filledOf, reveal } from '../support/people.ts';
+import {
+  actAndReadReply,
+  actUntilOpened,
+  buttonsOf,
+  openForm,
+  textOf,
+  useTestDemo,
+} from '../support/demo.ts';
+import { requestByCommand, requestsOf, waitForOrder } from '../support/orders.ts';
+import { clickAs, DELEGATION, readFieldValues, revealOrderSecret } from '../support/people.ts';
 
 /* Secret results are revealed once, to the requester, in a view, within an hour, and nowhere else. */
 
@@ -27,20 +34,20 @@ async function expectSecretHidden(secret: string): Promise<void> {
 
 describe('an auth code', () => {
   test('is shown once, only to the requester', async () => {
-    const order = await ask(t.workspace, t.alice, '/domain authcode tavern.rest');
-    const reply = await order.ends('SUCCEEDED');
+    const order = await requestByCommand(t.workspace, t.alice, '/domain authcode tavern.rest');
+    const reply = await order.waitForResult('SUCCEEDED');
     const code = authCodeOf('tavern.rest');
     await expectSecretHidden(code);
 
-    expect(await toldAfter(t.workspace, t.bob, () => t.bob.click(reply, 'order_reveal'))).toContain(
+    expect(await actAndReadReply(t.workspace, t.bob, () => t.bob.click(reply, 'order_reveal'))).toContain(
       'Only the requester',
     );
     expect(t.bob.openedViews()).toEqual([]);
 
-    const view = await reveal(t.workspace, t.alice, order);
+    const view = await revealOrderSecret(t.workspace, t.alice, order);
     expect(textOf(view)).toContain(code);
     await t.alice.close(view);
-    expect(await toldAfter(t.workspace, t.alice, () => t.alice.click(reply, 'order_reveal'))).toContain(
+    expect(await actAndReadReply(t.workspace, t.alice, () => t.alice.click(reply, 'order_reveal'))).toContain(
       'already shown',
     );
     expect(t.alice.openedViews()).toEqual([]);
@@ -50,26 +57,26 @@ describe('an auth code', () => {
 
 test('a generated password is shown once, a password from the form never', async () => {
   const view = await openForm(t.workspace, t.alice, '/domain user');
-  const order = await orderAfter(t.workspace, () =>
+  const order = await waitForOrder(t.workspace, () =>
     t.alice.submit(view, { user: 'table-1', defaultEmail: 'table-1@team.example' }),
   );
-  const reply = await order.ends('SUCCEEDED');
+  const reply = await order.waitForResult('SUCCEEDED');
   expect(textOf(reply)).toContain('MSG13004');
   const password = t.service.state.user('table-1', 4)?.password ?? '';
   await expectSecretHidden(password);
   expect(
-    await toldAfter(t.workspace, t.bob, () => clickAs(t.workspace, 'U0BOB', 'order_reveal', order.id)),
+    await actAndReadReply(t.workspace, t.bob, () => clickAs(t.workspace, 'U0BOB', 'order_reveal', order.id)),
   ).toContain('Only the requester');
-  const shown = await reveal(t.workspace, t.alice, order);
+  const shown = await revealOrderSecret(t.workspace, t.alice, order);
   expect(textOf(shown)).toContain(password);
   await t.alice.close(shown);
 
   const own = ' blanks & `ticks` count ';
   const second = await openForm(t.workspace, t.alice, '/domain user');
-  const given = await orderAfter(t.workspace, () =>
+  const given = await waitForOrder(t.workspace, () =>
     t.alice.submit(second, { user: 'table-2', defaultEmail: 'table-2@team.example', password: own }),
   );
-  const done = await given.ends('SUCCEEDED');
+  const done = await given.waitForResult('SUCCEEDED');
   expect(buttonsOf(done)).not.toContain('order_reveal');
   expect(t.service.state.user('table-2', 4)?.password, 'the password as typed').toBe(own);
   await expectSecretHidden(own);
@@ -84,22 +91,26 @@ test('retrying a transfer opens its form with everything but the auth code', asy
   expect(await t.alice.submit(form, { ...DELEGATION, auth: '  ' })).toMatchObject({
     errors: { auth: expect.stringContaining('current registrar') },
   });
-  const order = await orderAfter(t.workspace, () => t.alice.submit(form, { auth: 'a-mistyped-auth-code' }));
+  const order = await waitForOrder(t.workspace, () => t.alice.submit(form, { auth: 'a-mistyped-auth-code' }));
   await t.bob.click(order.card, 'order_approve');
-  const reply = await order.ends('FAILED');
+  const reply = await order.waitForResult('FAILED');
   await expectSecretHidden('a-mistyped-auth-code');
 
-  expect(await toldAfter(t.workspace, t.bob, () => t.bob.click(reply, 'order_retry'))).toContain(
+  expect(await actAndReadReply(t.workspace, t.bob, () => t.bob.click(reply, 'order_retry'))).toContain(
     'Only the requester',
   );
   const again = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(reply, 'order_retry'));
-  expect(filledOf(again)).toEqual({ name: SANDBOX_TRANSFER.name, ...DELEGATION, reason: 'they asked' });
-  const retried = await orderAfter(t.workspace, () =>
+  expect(readFieldValues(again)).toEqual({
+    name: SANDBOX_TRANSFER.name,
+    ...DELEGATION,
+    reason: 'they asked',
+  });
+  const retried = await waitForOrder(t.workspace, () =>
     t.alice.submit(again, { auth: SANDBOX_TRANSFER.authCode }),
   );
   expect(textOf(retried.card), 'the order that is retried').toContain(order.id);
   await t.bob.click(retried.card, 'order_approve');
-  await retried.ends('SUCCEEDED');
+  await retried.waitForResult('SUCCEEDED');
   expect(requestsOf(t.service, retried)).toMatchObject([{ path: '/v1/domain/_transfer' }]);
   await expectSecretHidden(SANDBOX_TRANSFER.authCode);
 });

@@ -5,16 +5,16 @@ import { openDatabase } from '../../src/store/database.ts';
 import { createPolicyStore } from '../../src/store/policies.ts';
 import { rule } from '../policy/sample.ts';
 import {
+  actAndReadReply,
   actUntilOpened,
-  answerTo,
   buttonsOf,
   openForm,
+  readCommandReply,
   textOf,
-  toldAfter,
   useTestDemo,
 } from '../support/demo.ts';
-import { ask } from '../support/orders.ts';
-import { auditLog, buttonValue, clickAs, closed } from '../support/people.ts';
+import { requestByCommand } from '../support/orders.ts';
+import { buttonValue, clickAs, downloadAuditLog, expectFormClosed } from '../support/people.ts';
 import { confirmPolicy } from '../support/proposals.ts';
 
 /* Weakening a protected setting needs another admin's confirmation; tightening it takes effect immediately. */
@@ -27,7 +27,9 @@ type Values = Readonly<Record<string, string | string[] | null>>;
 /** Saves settings. @returns the reply */
 async function save(values: Values, person = t.ada): Promise<string> {
   const view = await openForm(t.workspace, person, '/domain settings');
-  return toldAfter(t.workspace, person, async () => closed(await person.submit(view, values)));
+  return actAndReadReply(t.workspace, person, async () =>
+    expectFormClosed(await person.submit(view, values)),
+  );
 }
 
 /** The latest open confirmation request to an admin. */
@@ -74,8 +76,8 @@ describe('a protected setting', () => {
     expect(reply).toContain('Approvals needed per order: `2` → `1`');
     expect(reply).toContain('renew, restore: this costs money and no longer needs approval.');
     expect(reply).toContain('Waiting for <@U0BOB> to confirm.');
-    const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
-    await order.becomes('PENDING');
+    const order = await requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest');
+    await order.waitForState('PENDING');
     expect(textOf(order.card)).toContain('of 2');
 
     const request = await waitForRequest();
@@ -85,8 +87,8 @@ describe('a protected setting', () => {
     expect(await click(t.bob, 'settings_confirm', request)).toContain(
       'Requested by <@U0ADA>, confirmed by <@U0BOB>',
     );
-    const free = await ask(t.workspace, t.alice, '/domain renew bar.rest');
-    await free.ends('SUCCEEDED');
+    const free = await requestByCommand(t.workspace, t.alice, '/domain renew bar.rest');
+    await free.waitForResult('SUCCEEDED');
     await t.workspace.waitFor(
       () => t.workspace.messages('D0ADA').find((each) => textOf(each).includes('confirmed by <@U0BOB>')),
       { what: 'a message to Ada' },
@@ -94,7 +96,7 @@ describe('a protected setting', () => {
     expect(await clickConfirm(t.bob, value)).toContain('This is no longer open');
     await t.alice.click(order.card, 'order_cancel');
 
-    const { csv } = await auditLog(t.workspace);
+    const { csv } = await downloadAuditLog(t.workspace);
     const lines = csv.split('\r\n').filter((line) => line.includes('approvals_required'));
     expect(lines).toHaveLength(1);
     expect(lines[0]).toContain('Ada (U0ADA)');
@@ -157,12 +159,12 @@ describe('a protected setting', () => {
 
 describe('a price that a rule uses', () => {
   async function importPrices(...rows: readonly string[]): Promise<string> {
-    await answerTo(t.workspace, t.ada, '/domain prices');
+    await readCommandReply(t.workspace, t.ada, '/domain prices');
     const list = t.ada.ephemerals().at(-1);
     if (list === undefined) throw new Error('the price list was not shown');
     const form = await actUntilOpened(t.workspace, t.ada, () => t.ada.click(list, 'prices_import'));
-    return toldAfter(t.workspace, t.ada, async () =>
-      closed(
+    return actAndReadReply(t.workspace, t.ada, async () =>
+      expectFormClosed(
         await t.ada.submit(form, {
           rows: ['zone,task,period,amount,valid_from,source', ...rows].join('\n'),
         }),
@@ -191,13 +193,13 @@ describe('a price that a rule uses', () => {
     const reply = await importPrices(`rest,renew,1,9.00,${TODAY},C8`, `example,renew,1,9.00,${TODAY},C8`);
     expect(reply).toMatch(/1 price changed\..*Waiting for another admin.*\.rest renew.*€150\.00 → €9\.00/s);
     expect(await amounts()).toEqual({ rest: 15_000, example: 900 });
-    const order = await ask(t.workspace, t.alice, '/domain renew tavern.rest');
+    const order = await requestByCommand(t.workspace, t.alice, '/domain renew tavern.rest');
     expect(textOf(order.card)).toContain('<@U0CAROL>');
     expect(await click(t.bob, 'settings_confirm', await waitForRequest())).toContain('€150.00 → €9.00');
     expect(await amounts()).toEqual({ rest: 900, example: 900 });
-    const cheap = await ask(t.workspace, t.alice, '/domain renew deli.rest');
+    const cheap = await requestByCommand(t.workspace, t.alice, '/domain renew deli.rest');
     expect(textOf(cheap.card)).not.toContain('<@U0CAROL>');
-    const { csv } = await auditLog(t.workspace);
+    const { csv } = await downloadAuditLog(t.workspace);
     expect(csv).toMatch(/price_changed,Ada \(U0ADA\).*Bob \(U0BOB\).*€150\.00.*€9\.00/);
   });
 });

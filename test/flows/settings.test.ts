@@ -1,15 +1,15 @@
 import type { View } from '@domain-steward/slack-workspace';
 import { describe, expect, it } from 'vitest';
 import {
+  actAndReadReply,
   buttonsOf,
   DOMAINS,
   deliverSigned,
   openForm,
   textOf,
-  toldAfter,
   useTestDemo,
 } from '../support/demo.ts';
-import { approvedBy, ask } from '../support/orders.ts';
+import { approveRequested, requestByCommand } from '../support/orders.ts';
 
 const t = useTestDemo({ settings: { ADMINS: 'U0ADA,U0BOB' } });
 
@@ -107,15 +107,15 @@ describe('settings', () => {
   });
 
   it('update pending cards as soon as they are saved', async () => {
-    const order = await ask(t.workspace, t.alice, '/domain renew bar.rest');
+    const order = await requestByCommand(t.workspace, t.alice, '/domain renew bar.rest');
     const waitForCard = (text: string) =>
       t.workspace.waitFor(() => textOf(order.card).includes(text) || undefined, { what: `“${text}”` });
     await waitForCard('Waiting for <@U0BOB> or <!subteam^S0APPROVERS>');
     const more = await openSettings();
-    await toldAfter(t.workspace, t.ada, () => t.ada.submit(more, { approvals_required: '2' }));
+    await actAndReadReply(t.workspace, t.ada, () => t.ada.submit(more, { approvals_required: '2' }));
     await waitForCard('The settings have become stricter since this was requested.');
     const fewer = await openSettings();
-    await toldAfter(t.workspace, t.ada, () => t.ada.submit(fewer, { approvals_required: '1' }));
+    await actAndReadReply(t.workspace, t.ada, () => t.ada.submit(fewer, { approvals_required: '1' }));
     await confirmAsBob();
     await t.alice.click(order.card, 'order_cancel');
   });
@@ -150,7 +150,7 @@ describe('settings', () => {
 
   it('have fields for the approval, alert and report channels, and for escalations', async () => {
     const view = await openSettings();
-    const reply = await toldAfter(t.workspace, t.ada, () =>
+    const reply = await actAndReadReply(t.workspace, t.ada, () =>
       t.ada.submit(view, {
         approval_channel: 'C0GENERAL',
         alert_channel: DOMAINS,
@@ -177,7 +177,7 @@ describe('settings', () => {
     expect(fieldValue(again, 'approval_channel')).toBe('C0GENERAL');
     expect(fieldValue(again, 'approval_escalate_to')).toEqual(['U0CAROL']);
     expect(fieldValue(again, 'approval_escalate_groups')).toMatchObject([{ value: 'S0APPROVERS' }]);
-    await toldAfter(t.workspace, t.ada, () =>
+    await actAndReadReply(t.workspace, t.ada, () =>
       t.ada.submit(again, {
         approval_channel: null,
         alert_channel: null,
@@ -241,7 +241,7 @@ describe('settings', () => {
 
   it('aren’t changed by listing the same tasks in another order', async () => {
     const view = await openSettings();
-    const reply = await toldAfter(t.workspace, t.ada, () =>
+    const reply = await actAndReadReply(t.workspace, t.ada, () =>
       t.ada.submit(view, { approval_tasks: ['restore', 'renew', 'transfer', 'create'] }),
     );
     expect(reply).toContain('Nothing changed.');
@@ -249,45 +249,48 @@ describe('settings', () => {
 
   it('override the environment immediately, and are announced and logged', async () => {
     const others = await openSettings();
-    const pending = await toldAfter(t.workspace, t.ada, () =>
+    const pending = await actAndReadReply(t.workspace, t.ada, () =>
       t.ada.submit(others, { approvers: ['U0BOB', 'U0CAROL'], approver_groups: [] }),
     );
     expect(pending).toContain('<@U0BOB>, <!subteam^S0APPROVERS> → <@U0BOB>, <@U0CAROL>');
     await confirmAsBob();
     expect(t.logged()).toContain('"by":"U0BOB","askedBy":"U0ADA","change":[{"name":"approvers"');
     const view = await openSettings();
-    const reply = await toldAfter(t.workspace, t.ada, () =>
+    const reply = await actAndReadReply(t.workspace, t.ada, () =>
       t.ada.submit(view, { approvals_required: '2', approval_ttl: '1h' }),
     );
     expect(reply).toContain('Approvals needed per order: `1` → `2`');
     expect(reply).toContain('`3d` → `1h`');
     expect(t.logged()).toContain('"by":"U0ADA","changes":[{"name":"approvals_required"');
 
-    const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew cafe.rest'));
+    const order = await approveRequested(
+      t.bob,
+      requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest'),
+    );
     await t.workspace.waitFor(() => (JSON.stringify(order.card).includes('1 of 2') ? true : undefined), {
       what: 'the first of two approvals on the card',
     });
     expect(order.state).toBe('PENDING');
     await t.carol.click(order.card, 'order_approve');
-    await order.ends('SUCCEEDED');
+    await order.waitForResult('SUCCEEDED');
   });
 
   it('warn when paid or risky tasks no longer need approval', async () => {
     const view = await openSettings();
-    const reply = await toldAfter(t.workspace, t.ada, () =>
+    const reply = await actAndReadReply(t.workspace, t.ada, () =>
       t.ada.submit(view, { approval_tasks: ['create', 'transfer', 'restore'] }),
     );
     expect(reply).toContain('renew: this costs money and no longer needs approval.');
     await confirmAsBob();
-    const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
-    await order.ends('SUCCEEDED');
+    const order = await requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest');
+    await order.waitForResult('SUCCEEDED');
     const risky = await openSettings();
-    await toldAfter(t.workspace, t.ada, () =>
+    await actAndReadReply(t.workspace, t.ada, () =>
       t.ada.submit(risky, { approval_tasks: ['delete', 'authcode'] }),
     );
     await confirmAsBob();
     const safe = await openSettings();
-    const warned = await toldAfter(t.workspace, t.ada, () =>
+    const warned = await actAndReadReply(t.workspace, t.ada, () =>
       t.ada.submit(safe, { approval_tasks: ['create', 'transfer', 'restore'] }),
     );
     expect(warned).toContain('delete, authcode: this can lose a name and no longer needs approval.');
@@ -296,10 +299,10 @@ describe('settings', () => {
 
   it('turn off reminders when the channel is cleared, and announce a new channel', async () => {
     const off = await openSettings();
-    await toldAfter(t.workspace, t.ada, () => t.ada.submit(off, { reminder_channel: null }));
+    await actAndReadReply(t.workspace, t.ada, () => t.ada.submit(off, { reminder_channel: null }));
     const on = await openSettings();
     expect(fieldValue(on, 'reminder_channel')).toBeUndefined();
-    await toldAfter(t.workspace, t.ada, () => t.ada.submit(on, { reminder_channel: 'C0GENERAL' }));
+    await actAndReadReply(t.workspace, t.ada, () => t.ada.submit(on, { reminder_channel: 'C0GENERAL' }));
     expect(t.workspace.messages('C0GENERAL').at(-1)?.text).toContain(
       'Expiry reminders will now be posted here',
     );
@@ -320,7 +323,7 @@ describe('settings', () => {
   it('aren’t overwritten by a form that was opened before they changed', async () => {
     const view = await openSettings();
     const second = await openSettings();
-    await toldAfter(t.workspace, t.ada, () => t.ada.submit(second, { approval_remind_after: '2h' }));
+    await actAndReadReply(t.workspace, t.ada, () => t.ada.submit(second, { approval_remind_after: '2h' }));
     const result = await t.ada.submit(view, { approval_remind_after: '8h' });
     expect(result).toMatchObject({
       outcome: 'errors',
@@ -351,7 +354,7 @@ describe('settings', () => {
       view: { ...view, state: { values } },
     };
     const body = new URLSearchParams({ payload: JSON.stringify(payload) }).toString();
-    const reply = await toldAfter(t.workspace, t.ada, () =>
+    const reply = await actAndReadReply(t.workspace, t.ada, () =>
       deliverSigned(t, 'application/x-www-form-urlencoded', body),
     );
     expect(reply).toContain('→ <@U0BOB>, <@U0CAROL>, <@U0ADA>');

@@ -1,7 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { Authenticator } from '../support/authenticator.ts';
-import { actUntilOpened, answerTo, DOMAINS, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
-import { closed } from '../support/people.ts';
+import {
+  actAndReadReply,
+  actUntilOpened,
+  DOMAINS,
+  readCommandReply,
+  textOf,
+  useTestDemo,
+} from '../support/demo.ts';
+import { expectFormClosed } from '../support/people.ts';
 import { PUBLIC, signingPeople } from './signing-rig.ts';
 
 /* Signing isn't set up: no root is set, or the bot's address isn't one where browsers support passkeys. */
@@ -17,7 +24,7 @@ describe.each(Object.entries(CASES))('%s', (_what, address) => {
   const people = signingPeople(t);
 
   const showPolicy = async () => {
-    await answerTo(t.workspace, t.ada, '/domain policy');
+    await readCommandReply(t.workspace, t.ada, '/domain policy');
     const message = t.ada.ephemerals().at(-1);
     if (message === undefined) throw new Error('no policy was shown');
     return message;
@@ -26,7 +33,9 @@ describe.each(Object.entries(CASES))('%s', (_what, address) => {
   test('a policy that needs signatures is refused at publishing', async () => {
     const list = await showPolicy();
     const form = await actUntilOpened(t.workspace, t.ada, () => t.ada.click(list, 'policy_upload'));
-    await toldAfter(t.workspace, t.ada, async () => closed(await t.ada.submit(form, { rules: RULE })));
+    await actAndReadReply(t.workspace, t.ada, async () =>
+      expectFormClosed(await t.ada.submit(form, { rules: RULE })),
+    );
     await t.ada.click(await showPolicy(), 'policy_publish');
     await t.workspace.waitFor(
       () => t.ada.ephemerals().find((message) => textOf(message).includes('signing isn’t set up')),
@@ -42,7 +51,7 @@ describe.each(Object.entries(CASES))('%s', (_what, address) => {
     if (address !== PUBLIC.origin) {
       await t.bob.command(DOMAINS, '/domain key');
       const keys = await t.workspace.waitFor(() => t.bob.ephemerals().at(-1), { what: 'the passkeys' });
-      const reply = await people.told(t.bob, () => t.bob.click(keys, 'key_add'));
+      const reply = await people.replyAfter(t.bob, () => t.bob.click(keys, 'key_add'));
       expect(reply).toContain('Passkeys work only over `https`');
       return;
     }
@@ -51,7 +60,7 @@ describe.each(Object.entries(CASES))('%s', (_what, address) => {
       ...{ done: true, title: 'Added' },
       text: expect.stringContaining(own.fingerprint),
     });
-    const list = await people.keysOf(t.ada);
+    const list = await people.showKeys(t.ada);
     expect(list).toContain(own.fingerprint);
     expect(list).toContain('the operator hasn’t set SIGNING_ROOTS');
     expect(list).not.toContain('*valid*');

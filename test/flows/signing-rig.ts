@@ -1,7 +1,7 @@
 import type { Actor, Message } from '@domain-steward/slack-workspace';
 import { z } from 'zod';
 import type { Authenticator, Misbehaviour } from '../support/authenticator.ts';
-import { buttonsOf, DOMAINS, type TestDemo, textOf, toldAfter } from '../support/demo.ts';
+import { actAndReadReply, buttonsOf, DOMAINS, type TestDemo, textOf } from '../support/demo.ts';
 
 /* People with software passkeys, who sign on the bot’s pages over HTTP like a browser. */
 
@@ -21,7 +21,7 @@ function addressesIn(text: string): readonly string[] {
   return [...new Set(text.match(/http:\/\/localhost:3999\/[\w/-]+/g))];
 }
 
-export function addressIn(text: string): string {
+export function extractAddress(text: string): string {
   const [address] = addressesIn(text);
   if (address === undefined) throw new Error(`no address in: ${text}`);
   return address;
@@ -54,7 +54,7 @@ export function signingPeople(t: TestDemo) {
   }
 
   /** Clicks the page’s button and sends the passkey’s response. */
-  async function press(address: string, authenticator: Authenticator, otherwise: Misbehaviour = {}) {
+  async function submitPage(address: string, authenticator: Authenticator, otherwise: Misbehaviour = {}) {
     const page = await open(address);
     if (page.data === undefined || page.data === '') throw new Error(page.html);
     const { challenge } = page.data.options;
@@ -67,7 +67,7 @@ export function signingPeople(t: TestDemo) {
   }
 
   /** Clicks a button of `/domain key`. @returns the reply */
-  async function keyAnswer(person: Actor, action: string, value?: string): Promise<string> {
+  async function clickKeyButton(person: Actor, action: string, value?: string): Promise<string> {
     const before = person.ephemerals().length;
     await person.command(DOMAINS, '/domain key');
     const isKeys = (message: Message) => buttonsOf(message).includes('key_add');
@@ -75,36 +75,37 @@ export function signingPeople(t: TestDemo) {
       what: 'the list of passkeys',
     });
     const pressing = () => person.click(shown, action, value === undefined ? {} : { value });
-    return toldAfter(t.workspace, person, pressing);
+    return actAndReadReply(t.workspace, person, pressing);
   }
-  const keyLink = async (...button: Parameters<typeof keyAnswer>) => addressIn(await keyAnswer(...button));
+  const getKeyLink = async (...button: Parameters<typeof clickKeyButton>) =>
+    extractAddress(await clickKeyButton(...button));
 
   return {
     open,
     post,
-    press,
-    keyLink,
+    press: submitPage,
+    keyLink: getKeyLink,
     /** The reply to a person after an action. */
-    told: (person: Actor, act: () => Promise<unknown>) => toldAfter(t.workspace, person, act),
+    replyAfter: (person: Actor, act: () => Promise<unknown>) => actAndReadReply(t.workspace, person, act),
     async enrol(person: Actor, authenticator: Authenticator) {
-      return press(await keyLink(person, 'key_add'), authenticator);
+      return submitPage(await getKeyLink(person, 'key_add'), authenticator);
     },
     async vouch(by: Actor, own: Authenticator, forKey: Authenticator) {
-      return press(await keyLink(by, 'key_vouch', forKey.fingerprint), own);
+      return submitPage(await getKeyLink(by, 'key_vouch', forKey.fingerprint), own);
     },
-    keyAnswer,
+    keyAnswer: clickKeyButton,
     /** The addresses of the pages that retire a passkey, and that revoke it as compromised. */
     async revokeLinks(by: Actor, key: Authenticator) {
       const [retired = '', compromised = ''] = addressesIn(
-        await keyAnswer(by, 'key_revoke', key.fingerprint),
+        await clickKeyButton(by, 'key_revoke', key.fingerprint),
       );
       return { retired, compromised };
     },
     async revoke(by: Actor, own: Authenticator, key: Authenticator, otherwise: Misbehaviour = {}) {
-      return press(await keyLink(by, 'key_revoke', key.fingerprint), own, otherwise);
+      return submitPage(await getKeyLink(by, 'key_revoke', key.fingerprint), own, otherwise);
     },
-    keysOf: async (person: Actor) => {
-      await toldAfter(t.workspace, person, () => person.command(DOMAINS, '/domain key'));
+    showKeys: async (person: Actor) => {
+      await actAndReadReply(t.workspace, person, () => person.command(DOMAINS, '/domain key'));
       return textOf(person.ephemerals().at(-1) ?? { blocks: [] });
     },
   };

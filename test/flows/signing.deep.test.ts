@@ -4,10 +4,18 @@ import { beforeAll, expect, test } from 'vitest';
 import { forgetPerson } from '../../src/store/forget-person.ts';
 import { withSession } from '../../src/store/session.ts';
 import { Authenticator } from '../support/authenticator.ts';
-import { actUntilOpened, answerTo, buttonsOf, DOMAINS, textOf, until, useTestDemo } from '../support/demo.ts';
-import { ask, chargesFor, orderAfter, type SeenOrder } from '../support/orders.ts';
-import { closed } from '../support/people.ts';
-import { addressIn, PUBLIC, signingPeople } from './signing-rig.ts';
+import {
+  actUntilOpened,
+  buttonsOf,
+  DOMAINS,
+  readCommandReply,
+  textOf,
+  until,
+  useTestDemo,
+} from '../support/demo.ts';
+import { chargesFor, requestByCommand, type VisibleOrder, waitForOrder } from '../support/orders.ts';
+import { expectFormClosed } from '../support/people.ts';
+import { extractAddress, PUBLIC, signingPeople } from './signing-rig.ts';
 
 /*
  * Passkeys: a root adds its passkey and vouches for others, who sign orders on the bot’s page. No charter is signed, so
@@ -37,30 +45,30 @@ beforeAll(async () => {
 
 const HOUR_MS = 3_600_000;
 
-const signLink = async (order: SeenOrder, person = t.bob) =>
-  addressIn(await people.told(person, () => person.click(order.card, 'order_sign')));
+const signLink = async (order: VisibleOrder, person = t.bob) =>
+  extractAddress(await people.replyAfter(person, () => person.click(order.card, 'order_sign')));
 /** Alice's names at the service. */
 const NAMES = ['cafe.rest', 'bar.rest', 'deli.rest', 'locked.rest'];
 let earlierCharges = 0;
 const newCharges = () => NAMES.reduce((sum, name) => sum + chargesFor(t.service, name), 0) - earlierCharges;
-const waiting: SeenOrder[] = [];
+const waiting: VisibleOrder[] = [];
 /** The first signed order. */
-let signedOrder: SeenOrder | undefined;
+let signedOrder: VisibleOrder | undefined;
 /** Requests a renewal, and cancels pending orders of other tests. */
-async function newOrder(name = 'cafe.rest'): Promise<SeenOrder> {
+async function newOrder(name = 'cafe.rest'): Promise<VisibleOrder> {
   for (const order of waiting.splice(0)) {
     if (order.state !== 'PENDING' || name !== 'cafe.rest') continue;
     await t.alice.click(order.card, 'order_cancel');
-    await order.ends('CANCELLED');
+    await order.waitForResult('CANCELLED');
   }
   if (name === 'cafe.rest') earlierCharges += newCharges();
-  const order = await ask(t.workspace, t.alice, `/domain renew ${name}`);
+  const order = await requestByCommand(t.workspace, t.alice, `/domain renew ${name}`);
   waiting.push(order);
   return order;
 }
 
 test('/domain key shows which passkeys are valid, and who vouched for them', async () => {
-  const list = await people.keysOf(t.alice);
+  const list = await people.showKeys(t.alice);
   expect(list).toContain('*valid* (root passkey)');
   expect(list).toContain('*valid*, vouched for by <@U0ADA>');
   expect(list).toContain(keys.bob.fingerprint);
@@ -68,16 +76,16 @@ test('/domain key shows which passkeys are valid, and who vouched for them', asy
 
 test('the signing page of a mandate shows every name that it covers today', async () => {
   const names = ['a', 'b', 'c', 'd', 'e'].map((letter) => `s${letter}.rest`);
-  for (const name of names) await answerTo(t.workspace, t.alice, `/domain watch ${name} 2035-01-01`);
-  await answerTo(t.workspace, t.alice, '/domain mandates');
+  for (const name of names) await readCommandReply(t.workspace, t.alice, `/domain watch ${name} 2035-01-01`);
+  await readCommandReply(t.workspace, t.alice, '/domain mandates');
   const shown = t.alice.ephemerals().at(-1);
   if (shown === undefined) throw new Error('the mandates were not shown');
   const form = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(shown, 'mandate_add'));
   const until = new Date(t.service.clock.registry() + 200 * 86_400_000).toISOString().slice(0, 10);
   const terms = { mandate_names: '*.rest', max_price: '18.00', max_total: '54.00', span: 'year', until };
-  const order = await orderAfter(
+  const order = await waitForOrder(
     t.workspace,
-    async () => closed(await t.alice.submit(form, { ...terms, account: 'mine' })),
+    async () => expectFormClosed(await t.alice.submit(form, { ...terms, account: 'mine' })),
     DOMAINS,
   );
   const { html } = await people.open(await signLink(order));
@@ -85,7 +93,7 @@ test('the signing page of a mandate shows every name that it covers today', asyn
   for (const name of ['*.rest', ...names]) expect(html).toContain(name);
   expect(html).toContain('Per: calendar year');
   await t.alice.click(order.card, 'order_cancel');
-  await order.ends('CANCELLED');
+  await order.waitForResult('CANCELLED');
 });
 
 test('an order is signed on a page that shows all of it, and is then sent', async () => {
@@ -106,7 +114,7 @@ test('an order is signed on a page that shows all of it, and is then sent', asyn
   expect(page.headers.get('cache-control')).toBe('no-store');
   const startedAt = performance.now();
   expect(await people.press(address, keys.bob)).toMatchObject({ done: true, title: 'Signed' });
-  await order.ends('SUCCEEDED');
+  await order.waitForResult('SUCCEEDED');
   signedOrder = order;
   expect(performance.now() - startedAt).toBeLessThan(5_000);
   expect(newCharges()).toBe(1);
@@ -175,7 +183,7 @@ test('invalid signatures are refused with a reason, and nothing is sent', async 
   // The link still works after them.
   expect(await people.post(address, good)).toMatchObject({ done: true });
   expect(await people.post(address, good)).toMatchObject({ done: false, code: 'link_spent' });
-  await order.ends('SUCCEEDED');
+  await order.waitForResult('SUCCEEDED');
   expect(newCharges()).toBe(1);
 });
 
@@ -228,15 +236,15 @@ test('a person without the owner’s valid passkey sees only a reason and can’
   const again = await signLink(order);
   expect(await people.press(again, keys.bob)).toMatchObject({ done: true });
   await expectReason(again, 410, 'already used');
-  await order.ends('SUCCEEDED');
+  await order.waitForResult('SUCCEEDED');
   expect(newCharges()).toBe(1);
 });
 
 test('an order can be denied without a signature', async () => {
   const order = await newOrder();
   const form = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(order.card, 'order_deny'));
-  closed(await t.bob.submit(form, { reason: 'not this year' }));
-  await order.ends('DENIED');
+  expectFormClosed(await t.bob.submit(form, { reason: 'not this year' }));
+  await order.waitForResult('DENIED');
   expect(newCharges()).toBe(0);
 });
 
@@ -257,9 +265,9 @@ const waitForMessage = (button: string, name: string) =>
 
 test('a change that weakens protection takes effect with a signature, not with a click', async () => {
   await addGuardedName('signed.rest');
-  await answerTo(t.workspace, t.alice, '/domain unwatch signed.rest');
+  await readCommandReply(t.workspace, t.alice, '/domain unwatch signed.rest');
   const question = await waitForMessage('facts_confirm', 'signed.rest');
-  const link = addressIn(await people.told(t.bob, () => t.bob.click(question, 'facts_confirm')));
+  const link = extractAddress(await people.replyAfter(t.bob, () => t.bob.click(question, 'facts_confirm')));
   expect((await people.open(link)).html).toContain('Confirm a change that weakens protection');
   expect(await people.press(link, keys.mallory)).toMatchObject({ done: false });
   expect(
@@ -279,9 +287,9 @@ test('letting a guarded name lapse needs a signature, not a click', async () => 
   await expiry.requestLapse({ name: 'ending.rest', reason: 'not needed', origin: place }, (changes) =>
     protectedChanges.changeReminders(changes, 'U0ALICE', place),
   );
-  await answerTo(t.workspace, t.alice, '/domain name ending.rest');
+  await readCommandReply(t.workspace, t.alice, '/domain name ending.rest');
   const request = await waitForMessage('lapse_confirm', 'ending.rest');
-  const link = addressIn(await people.told(t.bob, () => t.bob.click(request, 'lapse_confirm')));
+  const link = extractAddress(await people.replyAfter(t.bob, () => t.bob.click(request, 'lapse_confirm')));
   expect((await expiry.find('ending.rest'))?.lapse?.confirmed).toBeUndefined();
   expect((await people.open(link)).html).toContain('let it lapse');
   expect(await people.press(link, keys.bob)).toMatchObject({ done: true, title: 'Signed' });
@@ -296,13 +304,13 @@ test('a person whose passkey a non-root vouched for can sign', async () => {
   await people.enrol(t.carol, keys.carol);
   expect(await people.vouch(t.bob, keys.bob, keys.carol)).toMatchObject({ done: true });
   expect(await people.press(await signLink(order, t.carol), keys.carol)).toMatchObject({ done: true });
-  await order.ends('SUCCEEDED');
+  await order.waitForResult('SUCCEEDED');
 });
 
 test('a scheduled order is signed with its time, sent then, and the receipt proves it', async () => {
   const at = new Date(Math.ceil(Date.now() / 60_000) * 60_000 + 2 * HOUR_MS);
   const typed = at.toLocaleString('sv-SE', { timeZone: t.alice.user.tz }).slice(0, 16);
-  const order = await ask(t.workspace, t.alice, `/domain renew deli.rest at ${typed}`);
+  const order = await requestByCommand(t.workspace, t.alice, `/domain renew deli.rest at ${typed}`);
   const address = await signLink(order);
   const { html } = await people.open(address);
   const minute = at.toISOString().slice(0, 16).replace('T', ' ');
@@ -314,7 +322,7 @@ test('a scheduled order is signed with its time, sent then, and the receipt prov
   await until('the order is approved', () => order.state === 'APPROVED');
   expect(newCharges()).toBe(before);
   await t.demo.moveTime(2 * HOUR_MS);
-  await order.ends('SUCCEEDED');
+  await order.waitForResult('SUCCEEDED');
   expect(newCharges()).toBe(before + 1);
   const receipt = await verifyFile(t.alice, `/domain receipt ${order.id}`);
   expect(receipt).toMatchObject({ verdict: 'proved', differences: [] });
@@ -332,17 +340,17 @@ test('a passkey counter that doesn’t increase is refused', async () => {
 });
 
 test('the policy and settings take effect with a signature', async () => {
-  const settingsBefore = await people.keysOf(t.ada);
+  const settingsBefore = await people.showKeys(t.ada);
   expect(settingsBefore).toContain('aren’t signed yet');
   const address = await people.keyLink(t.ada, 'charter_sign');
   expect((await people.open(address)).html).toContain('Sign the policy and settings');
   expect(await people.press(address, keys.ada)).toMatchObject({ done: true, title: 'Signed' });
-  expect(await people.keysOf(t.ada)).not.toContain('aren’t signed yet');
+  expect(await people.showKeys(t.ada)).not.toContain('aren’t signed yet');
   // Under the signed charter, a click approves.
   const order = await newOrder();
   expect(buttonsOf(order.card)).toContain('order_approve');
   await t.bob.click(order.card, 'order_approve');
-  await order.ends('SUCCEEDED');
+  await order.waitForResult('SUCCEEDED');
 });
 
 test('a revoked passkey is shown, and passkeys it vouched for are no longer valid', async () => {
@@ -350,9 +358,9 @@ test('a revoked passkey is shown, and passkeys it vouched for are no longer vali
     done: true,
     title: 'Revoked',
   });
-  await until('the revocation', async () => (await people.keysOf(t.ada)).includes('revoked'));
+  await until('the revocation', async () => (await people.showKeys(t.ada)).includes('revoked'));
   // Only Bob had vouched for Carol.
-  expect(await people.keysOf(t.ada)).toContain('no one with a valid passkey has vouched for it');
+  expect(await people.showKeys(t.ada)).toContain('no one with a valid passkey has vouched for it');
 });
 
 /** Requests a file and verifies it. */

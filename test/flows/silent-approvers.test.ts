@@ -1,16 +1,16 @@
 import type { Actor } from '@domain-steward/slack-workspace';
 import { expect, test } from 'vitest';
 import {
+  actAndReadReply,
   actUntilOpened,
-  answerTo,
   DOMAINS,
   openForm,
+  readCommandReply,
   textOf,
-  toldAfter,
   useTestDemo,
 } from '../support/demo.ts';
-import { ask, orderAfter, type SeenOrder } from '../support/orders.ts';
-import { closed, giveReason } from '../support/people.ts';
+import { requestByCommand, type VisibleOrder, waitForOrder } from '../support/orders.ts';
+import { expectFormClosed, giveReason } from '../support/people.ts';
 
 /* Silent approvers can approve, but are never mentioned, messaged or reminded. */
 
@@ -21,7 +21,7 @@ const t = useTestDemo({
 const MENTION = '<@U0CAROL>';
 const POSTED = new Set(['chat.postMessage', 'chat.update']);
 
-function expectSilence(order: SeenOrder): void {
+function expectSilence(order: VisibleOrder): void {
   const posted = t.workspace.calls.filter(({ method }) => POSTED.has(method));
   expect(posted.filter((call) => JSON.stringify(call).includes(MENTION))).toEqual([]);
   expect(order.messages().flatMap(({ notifies }) => notifies)).not.toContain('U0CAROL');
@@ -29,19 +29,19 @@ function expectSilence(order: SeenOrder): void {
 }
 
 test('a silent approver can approve, is named without a mention, and is listed in Details', async () => {
-  const order = await ask(t.workspace, t.alice, '/domain renew catering.rest');
+  const order = await requestByCommand(t.workspace, t.alice, '/domain renew catering.rest');
   expect(textOf(order.card)).toMatch(/Waiting for <@U0BOB>, until/);
   const details = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(order.card, 'order_look'));
   expect(textOf(details)).toMatch(/Approvers, not notified.*<@U0CAROL>/s);
   await t.carol.click(order.card, 'order_approve');
-  await order.ends('SUCCEEDED');
+  await order.waitForResult('SUCCEEDED');
   await t.demo.bot.catchUp();
   expect(textOf(order.card)).toContain(`approved by ${t.carol.user.real_name}`);
   expectSilence(order);
 });
 
 test('copies, reminders and escalations aren’t sent to silent approvers', async () => {
-  const order = await orderAfter(
+  const order = await waitForOrder(
     t.workspace,
     () => t.alice.command('D0ALICE', '/domain renew chef.rest'),
     'D0ALICE',
@@ -60,31 +60,31 @@ const openHome = async (person: Actor) => {
 };
 
 /** Each requests an order and does something that other people see. */
-const SURFACES: Readonly<Record<string, (name: string) => Promise<SeenOrder>>> = {
+const SURFACES: Readonly<Record<string, (name: string) => Promise<VisibleOrder>>> = {
   'a denied card in a channel': async (name) => {
-    const order = await ask(t.workspace, t.alice, `/domain renew ${name}`);
+    const order = await requestByCommand(t.workspace, t.alice, `/domain renew ${name}`);
     await giveReason(t.workspace, t.carol, order.card, 'order_deny', 'Not now');
-    await order.ends('DENIED');
+    await order.waitForResult('DENIED');
     return order;
   },
   'a question about an order': async (name) => {
-    const order = await ask(t.workspace, t.alice, `/domain renew ${name}`);
+    const order = await requestByCommand(t.workspace, t.alice, `/domain renew ${name}`);
     const form = await actUntilOpened(t.workspace, t.carol, () => t.carol.click(order.card, 'order_ask'));
-    closed(await t.carol.submit(form, { question: 'Why?' }));
+    expectFormClosed(await t.carol.submit(form, { question: 'Why?' }));
     await t.workspace.waitFor(() => textOf(order.card).includes('Why?') || undefined, {
       what: 'the question',
     });
     return order;
   },
   'the Home tabs of an approver and the requester': async (name) => {
-    const order = await ask(t.workspace, t.alice, `/domain renew ${name}`);
+    const order = await requestByCommand(t.workspace, t.alice, `/domain renew ${name}`);
     for (const person of [t.alice, t.bob])
       expect(JSON.stringify(await openHome(person))).not.toContain(MENTION);
     return order;
   },
   'reminders and the escalation of a mandate': async () => {
-    await answerTo(t.workspace, t.alice, '/domain watch deli.rest');
-    await answerTo(t.workspace, t.alice, '/domain mandates');
+    await readCommandReply(t.workspace, t.alice, '/domain watch deli.rest');
+    await readCommandReply(t.workspace, t.alice, '/domain mandates');
     const shown = t.alice.ephemerals().at(-1);
     if (shown === undefined) throw new Error('the mandates were not shown');
     const form = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(shown, 'mandate_add'));
@@ -96,27 +96,27 @@ const SURFACES: Readonly<Record<string, (name: string) => Promise<SeenOrder>>> =
       account: 'mine',
       until: inAYear(),
     };
-    const order = await orderAfter(
+    const order = await waitForOrder(
       t.workspace,
-      async () => closed(await t.alice.submit(form, { mandate_names: 'deli.rest', ...terms })),
+      async () => expectFormClosed(await t.alice.submit(form, { mandate_names: 'deli.rest', ...terms })),
       DOMAINS,
     );
     await passDay();
     return order;
   },
   'a card while a silent approver is a stand-in': async (name) => {
-    await answerTo(t.workspace, t.bob, '/domain away 2w <@U0CAROL>');
-    const order = await ask(t.workspace, t.alice, `/domain renew ${name}`);
+    await readCommandReply(t.workspace, t.bob, '/domain away 2w <@U0CAROL>');
+    const order = await requestByCommand(t.workspace, t.alice, `/domain renew ${name}`);
     await passDay();
-    await answerTo(t.workspace, t.bob, '/domain back');
+    await readCommandReply(t.workspace, t.bob, '/domain back');
     await t.demo.bot.catchUp();
     return order;
   },
   'a card while a silent approver is away': async (name) => {
-    await answerTo(t.workspace, t.carol, '/domain away 2w <@U0ADA>');
-    const order = await ask(t.workspace, t.alice, `/domain renew ${name}`);
+    await readCommandReply(t.workspace, t.carol, '/domain away 2w <@U0ADA>');
+    const order = await requestByCommand(t.workspace, t.alice, `/domain renew ${name}`);
     await passDay();
-    await answerTo(t.workspace, t.carol, '/domain back');
+    await readCommandReply(t.workspace, t.carol, '/domain back');
     await t.demo.bot.catchUp();
     return order;
   },
@@ -144,8 +144,8 @@ test.each(Object.entries(SURFACES).map(([what, act], index) => [what, act, `sile
 
 test('adding a silent approver needs another admin’s confirmation', async () => {
   const view = await openForm(t.workspace, t.ada, '/domain settings');
-  const reply = await toldAfter(t.workspace, t.ada, async () =>
-    closed(await t.ada.submit(view, { silent_approvers: ['U0CAROL', 'U0ADA'] })),
+  const reply = await actAndReadReply(t.workspace, t.ada, async () =>
+    expectFormClosed(await t.ada.submit(view, { silent_approvers: ['U0CAROL', 'U0ADA'] })),
   );
   expect(reply).toContain('Waiting for another admin');
   expect(reply).toMatch(/Silent approvers: <@U0CAROL> → <@U0CAROL>, <@U0ADA>/);

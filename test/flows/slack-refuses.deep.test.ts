@@ -1,16 +1,16 @@
 import type { Message } from '@domain-steward/slack-workspace';
 import { afterEach, expect, test } from 'vitest';
 import {
+  actAndReadReply,
   actUntilOpened,
-  answerTo,
   buttonsOf,
   DOMAINS,
   openForm,
+  readCommandReply,
   textOf,
-  toldAfter,
   useTestDemo,
 } from '../support/demo.ts';
-import { approvedBy, ask, orderOf, SeenOrder } from '../support/orders.ts';
+import { approveRequested, orderOf, requestByCommand, VisibleOrder } from '../support/orders.ts';
 import { slowAnswers } from '../support/rudeness.ts';
 
 /* When Slack refuses the bot's messages, people still get a reply in time, and a working card. */
@@ -38,13 +38,13 @@ function newName(): string {
   return name;
 }
 
-const cardsOf = (order: SeenOrder, channel = DOMAINS) =>
+const cardsOf = (order: VisibleOrder, channel = DOMAINS) =>
   t.workspace
     .messages(channel)
     .filter((message) => orderOf(message)?.id === order.id && message.thread_ts === undefined);
 
 /** Waits until the latest card of an order shows the state. */
-const waitForCard = (order: SeenOrder, state: string, channel = DOMAINS) =>
+const waitForCard = (order: VisibleOrder, state: string, channel = DOMAINS) =>
   t.workspace.waitFor(
     () => {
       const card = cardsOf(order, channel).at(-1);
@@ -75,7 +75,7 @@ const WAYS = [
     'a confirmed draft',
     { kind: 'error', code: 'token_revoked' },
     async (name: string) => {
-      await answerTo(t.workspace, t.alice, `/domain owner-change ${name}`);
+      await readCommandReply(t.workspace, t.alice, `/domain owner-change ${name}`);
       const draft = lastMessage();
       const form = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
       return () => t.alice.submit(form, { name });
@@ -86,8 +86,11 @@ const WAYS = [
     { kind: 'error', code: 'fatal_error' },
     async (name: string) => {
       t.service.faults.set({ kind: 'refuse', code: 'EF01017', text: 'Not today', times: 1 });
-      const order = await approvedBy(t.bob, ask(t.workspace, t.alice, `/domain renew ${name}`));
-      await order.ends('FAILED');
+      const order = await approveRequested(
+        t.bob,
+        requestByCommand(t.workspace, t.alice, `/domain renew ${name}`),
+      );
+      await order.waitForResult('FAILED');
       return () => t.alice.click(order.card, 'order_retry');
     },
   ],
@@ -98,15 +101,15 @@ test.each(WAYS)(
   async (way, fault, prepare) => {
     const name = newName();
     const act = await prepare(name);
-    await t.allShown();
+    await t.waitUntilSlackIsCurrent();
     t.workspace.faults.set({ method: 'chat.postMessage', ...fault });
     const startedAt = performance.now();
-    const answer = await toldAfter(t.workspace, t.alice, act);
+    const answer = await actAndReadReply(t.workspace, t.alice, act);
     expect(performance.now() - startedAt).toBeLessThan(MAX_REPLY_MS);
     expect(answer).toContain('Your order is saved');
-    const order = new SeenOrder(t.workspace, orderIdIn(answer), DOMAINS);
+    const order = new VisibleOrder(t.workspace, orderIdIn(answer), DOMAINS);
     if (way === 'a command') {
-      const again = await answerTo(t.workspace, t.alice, `/domain renew ${name}`);
+      const again = await readCommandReply(t.workspace, t.alice, `/domain renew ${name}`);
       expect(again).toContain(`An order for this is already open: \`${order.id}\``);
     }
     expect(cardsOf(order)).toEqual([]);
@@ -131,7 +134,7 @@ test('a command gets a reply within 3 s and one card when Slack takes seconds to
   expect(performance.now() - startedAt).toBeLessThan(MAX_REPLY_MS);
   const card = orderOf(reply) === undefined ? undefined : reply;
   const id = card === undefined ? orderIdIn(textOf(reply)) : (orderOf(card)?.id ?? '');
-  const order = new SeenOrder(t.workspace, id, DOMAINS);
+  const order = new VisibleOrder(t.workspace, id, DOMAINS);
   await t.bob.click(await waitForCard(order, 'PENDING'), 'order_approve');
   await t.workspace.waitFor(
     () => (cardsOf(order).some((each) => orderOf(each)?.state === 'SUCCEEDED') ? true : undefined),
@@ -141,7 +144,7 @@ test('a command gets a reply within 3 s and one card when Slack takes seconds to
 });
 
 test('a click on Home gets a reply within 3 s if no message can be posted', async () => {
-  const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);
+  const order = await requestByCommand(t.workspace, t.alice, `/domain renew ${newName()}`);
   await t.bob.openHome();
   const home = await t.workspace.waitFor(
     () => {
@@ -151,7 +154,7 @@ test('a click on Home gets a reply within 3 s if no message can be posted', asyn
     { what: 'the order on Home' },
   );
   await t.alice.click(order.card, 'order_cancel');
-  await order.ends('CANCELLED');
+  await order.waitForResult('CANCELLED');
   t.workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code: 'fatal_error' });
   const startedAt = performance.now();
   const shown = await actUntilOpened(t.workspace, t.bob, () =>
@@ -174,24 +177,24 @@ test('a form shows that the order is saved if Slack accepts no message at all', 
   expect(formText).toContain('Your order is saved');
   t.workspace.faults.clear();
   await t.demo.moveTime(11 * 60_000);
-  await waitForCard(new SeenOrder(t.workspace, orderIdIn(formText), DOMAINS), 'PENDING');
+  await waitForCard(new VisibleOrder(t.workspace, orderIdIn(formText), DOMAINS), 'PENDING');
 });
 
 test('a card that can’t be edited is posted again, and the old card’s buttons link to it', async () => {
-  const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);
-  await t.allShown();
+  const order = await requestByCommand(t.workspace, t.alice, `/domain renew ${newName()}`);
+  await t.waitUntilSlackIsCurrent();
   const old = order.card;
   t.workspace.faults.set({ method: 'chat.update', kind: 'error', code: 'cant_update_message' });
   await t.bob.click(old, 'order_approve');
   const card = await waitForCard(order, 'SUCCEEDED');
   expect(card.ts).not.toBe(old.ts);
-  await t.allShown();
+  await t.waitUntilSlackIsCurrent();
   const cardCount = cardsOf(order).length;
 
-  const answer = await toldAfter(t.workspace, t.bob, () => t.bob.click(old, 'order_approve'));
+  const answer = await actAndReadReply(t.workspace, t.bob, () => t.bob.click(old, 'order_approve'));
   expect(answer).toContain(`/p${card.ts.replace('.', '')}`);
   expect(answer).toContain(`/domain order ${order.id}`);
-  await t.allShown();
+  await t.waitUntilSlackIsCurrent();
   expect(cardsOf(order), 'cards after the click').toHaveLength(cardCount);
 });
 
@@ -199,21 +202,21 @@ test.each([
   ['is archived', { is_archived: true }],
   ['has removed the bot', { members: ['U0ALICE', 'U0BOB'] }],
 ])('the requester gets a working card when the channel of a pending card %s', async (_what, changes) => {
-  const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);
-  await t.allShown();
+  const order = await requestByCommand(t.workspace, t.alice, `/domain renew ${newName()}`);
+  await t.waitUntilSlackIsCurrent();
   const { members } = t.workspace.channel(DOMAINS);
   t.workspace.changeChannel(DOMAINS, changes);
   await t.bob.click(order.card, 'order_approve');
   const card = await waitForCard(order, 'SUCCEEDED', ALICES_DM);
-  await t.allShown();
+  await t.waitUntilSlackIsCurrent();
   expect(t.workspace.channel(ALICES_DM).thread(card.ts).map(orderOf)).toMatchObject([{ state: 'SUCCEEDED' }]);
   expect(order.state, 'the old card').toBe('PENDING');
   t.workspace.changeChannel(DOMAINS, { members, is_archived: false });
 });
 
 test('a pending card whose edit window has closed is posted again', async () => {
-  const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);
-  await t.allShown();
+  const order = await requestByCommand(t.workspace, t.alice, `/domain renew ${newName()}`);
+  await t.waitUntilSlackIsCurrent();
   t.workspace.conditions.editWindowMs = 0;
   await t.bob.click(order.card, 'order_approve');
   const card = await waitForCard(order, 'SUCCEEDED');
@@ -223,26 +226,26 @@ test('a pending card whose edit window has closed is posted again', async () => 
 });
 
 test('a card that Slack accepts only as text names the command that shows its buttons', async () => {
-  await t.allShown();
+  await t.waitUntilSlackIsCurrent();
   t.workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code: 'invalid_blocks', times: 2 });
-  const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);
+  const order = await requestByCommand(t.workspace, t.alice, `/domain renew ${newName()}`);
   const { card } = order;
   expect(card.blocks).toEqual([]);
   expect(card.text).toContain(`\`/domain order ${order.id}\``);
-  await toldAfter(t.workspace, t.bob, () => t.bob.command(DOMAINS, `/domain order ${order.id}`));
+  await actAndReadReply(t.workspace, t.bob, () => t.bob.command(DOMAINS, `/domain order ${order.id}`));
   const shown = t.bob.ephemerals().at(-1);
   if (shown === undefined) throw new Error('the order was not shown');
   expect(buttonsOf(shown)).toEqual(expect.arrayContaining(['order_approve', 'order_deny', 'order_look']));
   await t.bob.click(shown, 'order_approve');
-  await order.ends('SUCCEEDED');
+  await order.waitForResult('SUCCEEDED');
   expect(cardsOf(order), 'cards').toHaveLength(1);
 });
 
 test('an update that is too long as blocks is sent as text', async () => {
-  const order = await ask(t.workspace, t.alice, `/domain renew ${newName()}`);
-  await t.allShown();
+  const order = await requestByCommand(t.workspace, t.alice, `/domain renew ${newName()}`);
+  await t.waitUntilSlackIsCurrent();
   t.workspace.faults.set({ method: 'chat.update', kind: 'error', code: 'msg_too_long', times: 2 });
   await t.bob.click(order.card, 'order_approve');
-  await order.ends('SUCCEEDED');
+  await order.waitForResult('SUCCEEDED');
   expect(cardsOf(order)).toHaveLength(1);
 });

@@ -1,8 +1,8 @@
 import diagnostics from 'node:diagnostics_channel';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { answerTo, DOMAINS, link, toldAfter, until, useTestDemo } from '../support/demo.ts';
-import { approvedBy, ask, requestsOf } from '../support/orders.ts';
+import { actAndReadReply, DOMAINS, link, readCommandReply, until, useTestDemo } from '../support/demo.ts';
+import { approveRequested, requestByCommand, requestsOf } from '../support/orders.ts';
 
 /* Socket Mode: Slack's deliveries arrive over a socket that the bot opens. */
 
@@ -16,8 +16,11 @@ const get = async (path: string) => {
 const isReady = async () => t.workspace.socket.connections > 0 && (await get('/readyz')).status === 200;
 
 async function renew(name: string): Promise<void> {
-  const order = await approvedBy(t.bob, ask(t.workspace, t.alice, `/domain renew ${name}`));
-  await order.ends('SUCCEEDED');
+  const order = await approveRequested(
+    t.bob,
+    requestByCommand(t.workspace, t.alice, `/domain renew ${name}`),
+  );
+  await order.waitForResult('SUCCEEDED');
   expect(requestsOf(t.service, order)).toHaveLength(1);
 }
 
@@ -36,14 +39,14 @@ test('the HTTP server responds to health checks but accepts no deliveries', asyn
 });
 
 test('Slack’s events about people and groups arrive over the socket', async () => {
-  const order = await ask(t.workspace, t.alice, '/domain renew diner.rest');
+  const order = await requestByCommand(t.workspace, t.alice, '/domain renew diner.rest');
   await t.carol.openHome();
   await t.workspace.waitFor(() => t.carol.homeView(), { what: 'the Home tab, which caches the group' });
   await t.workspace.setUsergroup('S0APPROVERS', []);
-  const refused = toldAfter(t.workspace, t.carol, () => t.carol.click(order.card, 'order_approve'));
+  const refused = actAndReadReply(t.workspace, t.carol, () => t.carol.click(order.card, 'order_approve'));
   expect(await refused).toContain('Only approvers can approve orders.');
   await t.workspace.changePerson('U0ALICE', { deleted: true });
-  await order.ends('FAILED');
+  await order.waitForResult('FAILED');
   expect(requestsOf(t.service, order)).toEqual([]);
   await t.workspace.changePerson('U0ALICE', { deleted: false });
   await link(t.workspace, t.alice);
@@ -93,7 +96,7 @@ test('the bot keeps working after a malformed delivery', async () => {
     payload: { type: 'block_actions', actions: [] },
   });
   void t.workspace.redeliver({ ...some, type: 'slash_commands', payload: {} });
-  expect(await answerTo(t.workspace, t.alice, '/domain whoami')).toContain('alice in context 4');
+  expect(await readCommandReply(t.workspace, t.alice, '/domain whoami')).toContain('alice in context 4');
 });
 
 describe('a stopping bot', () => {

@@ -1,8 +1,8 @@
 import type { Actor } from '@domain-steward/slack-workspace';
 import { expect, it } from 'vitest';
 import { diffPrices } from '../../src/money/prices.ts';
-import { answerTo, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
-import { approvedBy, ask } from '../support/orders.ts';
+import { actAndReadReply, readCommandReply, textOf, until, useTestDemo } from '../support/demo.ts';
+import { approveRequested, requestByCommand } from '../support/orders.ts';
 
 const t = useTestDemo({ settings: { APPROVERS: 'U0BOB' } });
 const NOW = new Date();
@@ -19,25 +19,32 @@ it('the spending of a year or month is shown with upcoming costs, and exported a
     'U0ADA',
     NOW,
   );
-  await answerTo(t.workspace, t.alice, `/domain watch later.rest ${inDays(100)}`);
-  const renewed = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew cafe.rest 2'));
-  await renewed.ends('SUCCEEDED');
-  const denied = await ask(t.workspace, t.alice, '/domain renew bar.rest');
+  await readCommandReply(t.workspace, t.alice, `/domain watch later.rest ${inDays(100)}`);
+  const renewed = await approveRequested(
+    t.bob,
+    requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest 2'),
+  );
+  await renewed.waitForResult('SUCCEEDED');
+  const denied = await requestByCommand(t.workspace, t.alice, '/domain renew bar.rest');
   await t.alice.click(denied.card, 'order_cancel');
-  await denied.becomes('CANCELLED');
+  await denied.waitForState('CANCELLED');
 
-  const year = await answerTo(t.workspace, t.alice, '/domain spend');
+  const year = await readCommandReply(t.workspace, t.alice, '/domain spend');
   expect(year).toContain(`Spent about €37.00 in ${MONTH.slice(0, 4)}, for 1 name.`);
-  const month = await answerTo(t.workspace, t.alice, `/domain spend ${MONTH}`);
+  const month = await readCommandReply(t.workspace, t.alice, `/domain spend ${MONTH}`);
   expect(month).toContain('about €37.00');
   expect(month).toContain(`${monthOf(inDays(100))}\nabout €18.50\n1`);
-  expect(await answerTo(t.workspace, t.alice, '/domain spend 2021')).toContain('No spending in 2021.');
-  expect(await answerTo(t.workspace, t.alice, '/domain spend last week')).toContain('isn’t a year or month');
+  expect(await readCommandReply(t.workspace, t.alice, '/domain spend 2021')).toContain(
+    'No spending in 2021.',
+  );
+  expect(await readCommandReply(t.workspace, t.alice, '/domain spend last week')).toContain(
+    'isn’t a year or month',
+  );
 
   const shown = t.alice.ephemerals().find((message) => textOf(message).includes(`in ${monthOf(MONTH)}, for`));
   if (shown === undefined) throw new Error('the month was not shown');
   expect(JSON.stringify(shown.blocks)).toContain('data_visualization');
-  await toldAfter(t.workspace, t.alice, () => t.alice.click(shown, 'spend_export'));
+  await actAndReadReply(t.workspace, t.alice, () => t.alice.click(shown, 'spend_export'));
   const file = t.workspace.messages('D0ALICE').findLast(({ files }) => files !== undefined)?.files?.[0];
   if (file === undefined) throw new Error('no file was sent');
   const csv = await (await fetch(new URL(file.url_private_download, t.workspace.url))).text();
@@ -54,15 +61,15 @@ it('the spending of a year or month is shown with upcoming costs, and exported a
 });
 
 it('private orders are in everyone’s totals, but shown only to people who can see them', async () => {
-  const order = await ask(t.workspace, t.alice, '/domain renew bar.rest', 'D0ALICE');
+  const order = await requestByCommand(t.workspace, t.alice, '/domain renew bar.rest', 'D0ALICE');
   const copy = await t.workspace.waitFor(
     () => t.workspace.messages('D0BOB').find((message) => textOf(message).includes(order.id)),
     { what: 'the order’s card for Bob' },
   );
   await t.bob.click(copy, 'order_approve');
-  await order.ends('SUCCEEDED');
+  await order.waitForResult('SUCCEEDED');
   await t.demo.bot.catchUp();
-  const showSpend = (person: Actor) => answerTo(t.workspace, person, `/domain spend ${MONTH}`);
+  const showSpend = (person: Actor) => readCommandReply(t.workspace, person, `/domain spend ${MONTH}`);
   for (const person of [t.alice, t.bob, t.ada]) {
     const text = await showSpend(person);
     expect(text).toContain('about €55.50 in November 2026, for 2 names.');
@@ -76,7 +83,7 @@ it('private orders are in everyone’s totals, but shown only to people who can 
 
   const shown = t.carol.ephemerals().at(-1);
   if (shown === undefined) throw new Error('no spend report was shown');
-  await toldAfter(t.workspace, t.carol, () => t.carol.click(shown, 'spend_export'));
+  await actAndReadReply(t.workspace, t.carol, () => t.carol.click(shown, 'spend_export'));
   const file = t.workspace.messages('D0CAROL').findLast(({ files }) => files !== undefined)?.files?.[0];
   if (file === undefined) throw new Error('no file was sent');
   const csv = await (await fetch(new URL(file.url_private_download, t.workspace.url))).text();
@@ -86,22 +93,22 @@ it('private orders are in everyone’s totals, but shown only to people who can 
 it('paid names without a website or mail are listed, but not names whose lookups failed', async () => {
   const { sandbox } = t.demo.dns;
   if (sandbox === undefined) throw new Error('the demo has no DNS');
-  await answerTo(t.workspace, t.alice, '/domain unwatch later.rest');
+  await readCommandReply(t.workspace, t.alice, '/domain unwatch later.rest');
   sandbox.faults.set({ kind: 'servfail', match: { name: 'deli.rest' } });
   for (const name of ['locked.rest', 'deli.rest', 'cafe.rest']) {
-    await answerTo(t.workspace, t.alice, `/domain watch ${name}`);
+    await readCommandReply(t.workspace, t.alice, `/domain watch ${name}`);
   }
   const line = '1 name has no website or mail.';
   let text = '';
   await until('lookups of the names', async () => {
     await t.demo.bot.catchUp();
-    text = await answerTo(t.workspace, t.alice, '/domain spend');
+    text = await readCommandReply(t.workspace, t.alice, '/domain spend');
     return text.includes(line);
   });
   expect(text).toContain(
     `${line} Renewing it for 1 year would cost about €18.50. To list it, use \`/domain names unused\`.`,
   );
-  const found = await answerTo(t.workspace, t.alice, '/domain names unused');
+  const found = await readCommandReply(t.workspace, t.alice, '/domain names unused');
   expect(found).toContain('locked.rest');
   expect(found).not.toMatch(/deli\.rest|cafe\.rest/);
 });

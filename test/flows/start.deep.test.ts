@@ -2,9 +2,9 @@ import { realpath, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { bundled } from '../support/bundle.ts';
+import { bundleOnce } from '../support/bundle.ts';
 import { startChild } from '../support/child.ts';
-import { answerTo, DOMAINS, link } from '../support/demo.ts';
+import { DOMAINS, link, readCommandReply } from '../support/demo.ts';
 import { MAIN, type Surroundings, startSurroundings } from '../support/harness.ts';
 
 /* `npm start` with valid and invalid settings. */
@@ -19,7 +19,7 @@ afterAll(() => s.stop());
 
 /** Starts with these settings and expects exit code 1. @returns the output */
 async function failToStart(settings: Readonly<Record<string, string | undefined>>): Promise<string> {
-  const child = startChild(await bundled(MAIN), { env: settings, cwd: s.folder });
+  const child = startChild(await bundleOnce(MAIN), { env: settings, cwd: s.folder });
   const end = await child.ended;
   expect(end, child.output()).toBe(1);
   return child.output();
@@ -116,7 +116,7 @@ test(
     expect(first.child.output()).not.toContain('alice-sandbox-password');
 
     const second = await s.start(MAIN, fromFile);
-    expect(await answerTo(s.workspace, alice, '/domain whoami')).toContain('alice in context 4');
+    expect(await readCommandReply(s.workspace, alice, '/domain whoami')).toContain('alice in context 4');
     process.kill(second.child.pid, 'SIGINT');
     expect(await second.child.ended, second.child.output()).toBe(0);
   },
@@ -129,7 +129,7 @@ test(
     // Slack is down, so the start never finishes.
     s.workspace.faults.set({ method: 'auth.test', kind: 'http_500' });
     onTestFinished(() => s.workspace.faults.clear());
-    const child = startChild(await bundled(MAIN), { env: s.settings, cwd: s.folder });
+    const child = startChild(await bundleOnce(MAIN), { env: s.settings, cwd: s.folder });
     await child.line(/waiting for Slack/);
     const stoppedAt = Date.now();
     process.kill(child.pid, 'SIGTERM');

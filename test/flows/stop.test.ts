@@ -1,7 +1,22 @@
 import { afterEach, expect, test } from 'vitest';
-import { answerTo, buttonsOf, DOMAINS, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
-import { approvedBy, ask, chargesFor, orderOf, requestsOf, type SeenOrder } from '../support/orders.ts';
-import { auditLog, clickAs } from '../support/people.ts';
+import {
+  actAndReadReply,
+  buttonsOf,
+  DOMAINS,
+  readCommandReply,
+  textOf,
+  until,
+  useTestDemo,
+} from '../support/demo.ts';
+import {
+  approveRequested,
+  chargesFor,
+  orderOf,
+  requestByCommand,
+  requestsOf,
+  type VisibleOrder,
+} from '../support/orders.ts';
+import { clickAs, downloadAuditLog } from '../support/people.ts';
 
 /* An approved order that is retried because the service is busy can be stopped. */
 
@@ -11,7 +26,7 @@ const t = useTestDemo();
 
 afterEach(() => t.service.faults.clear());
 
-const waitForStopButton = (order: SeenOrder) =>
+const waitForStopButton = (order: VisibleOrder) =>
   t.workspace.waitFor(
     () =>
       buttonsOf(order.card).includes('order_stop') && textOf(order.card).includes('next attempt')
@@ -22,52 +37,61 @@ const waitForStopButton = (order: SeenOrder) =>
 
 test('the card shows the next attempt, and Stop cancels the order without further requests', async () => {
   t.service.faults.set({ kind: 'status_429', retryAfter: 600, match: { name: 'cafe.rest' } });
-  const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew cafe.rest 2'));
-  await order.becomes('APPROVED');
+  const order = await approveRequested(
+    t.bob,
+    requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest 2'),
+  );
+  await order.waitForState('APPROVED');
   const card = await waitForStopButton(order);
   expect(textOf(card)).toMatch(/Waiting to retry.*next attempt .*The service is busy\./s);
-  expect(await toldAfter(t.workspace, t.ada, () => t.ada.click(card, 'order_stop'))).toMatch(
+  expect(await actAndReadReply(t.workspace, t.ada, () => t.ada.click(card, 'order_stop'))).toMatch(
     /Only the requester or an approver can stop this/,
   );
   expect(order.state).toBe('APPROVED');
 
   await t.alice.click(card, 'order_stop');
-  const reply = await order.ends('CANCELLED');
+  const reply = await order.waitForResult('CANCELLED');
   expect(textOf(reply)).toMatch(
     /Renew cafe\.rest for 2 years.*stopped by <@U0ALICE>\..*nothing was carried out/,
   );
   expect(textOf(order.card)).toMatch(/Stopped, nothing was carried out/);
   expect(buttonsOf(order.card)).toEqual(['order_look', 'order_receipt']);
   const late = () => clickAs(t.workspace, 'U0BOB', 'order_stop', order.id);
-  expect(await toldAfter(t.workspace, t.bob, late)).toMatch(/was canceled/);
-  expect(await answerTo(t.workspace, t.alice, `/domain order ${order.id}`)).toMatch(
+  expect(await actAndReadReply(t.workspace, t.bob, late)).toMatch(/was canceled/);
+  expect(await readCommandReply(t.workspace, t.alice, `/domain order ${order.id}`)).toMatch(
     /stopped: the rest won’t be sent by <@U0ALICE>/,
   );
-  const { csv } = await auditLog(t.workspace);
+  const { csv } = await downloadAuditLog(t.workspace);
   expect(csv.split('\r\n').find((line) => line.includes(order.id) && line.includes(',stopped,'))).toMatch(
     /,stopped,Alice \(U0ALICE\),.*,CANCELLED,/,
   );
 
   t.service.faults.clear();
-  const again = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew cafe.rest'));
-  await again.ends('SUCCEEDED');
+  const again = await approveRequested(
+    t.bob,
+    requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest'),
+  );
+  await again.waitForResult('SUCCEEDED');
   await t.demo.moveTime(HOUR_MS);
-  await t.allShown();
+  await t.waitUntilSlackIsCurrent();
   expect(requestsOf(t.service, order).map(({ status }) => status)).toEqual([429]);
   expect(chargesFor(t.service, 'cafe.rest')).toBe(1);
 });
 
 test('Stop on an order for several names keeps the done one and stops the pending one', async () => {
   t.service.faults.set({ kind: 'status_429', retryAfter: 600, match: { name: 'deli.rest' } });
-  const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew bar.rest deli.rest'));
+  const order = await approveRequested(
+    t.bob,
+    requestByCommand(t.workspace, t.alice, '/domain renew bar.rest deli.rest'),
+  );
   const card = await waitForStopButton(order);
   await t.bob.click(card, 'order_stop');
-  const reply = await order.ends('FAILED');
+  const reply = await order.waitForResult('FAILED');
   expect(textOf(reply)).toMatch(
     /bar\.rest\*: done.*deli\.rest\*: failed · Stopped by <@U0BOB> before it was sent again/s,
   );
   await t.demo.moveTime(HOUR_MS);
-  await t.allShown();
+  await t.waitUntilSlackIsCurrent();
   await until('both requests', () => requestsOf(t.service, order).length === 2);
   expect([chargesFor(t.service, 'bar.rest'), chargesFor(t.service, 'deli.rest')]).toEqual([1, 0]);
   expect(t.workspace.messages(DOMAINS).filter((message) => orderOf(message)?.id === order.id)).toHaveLength(

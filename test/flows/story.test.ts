@@ -6,17 +6,24 @@ import {
 } from '@domain-steward/sandbox-service';
 import { describe, expect, test } from 'vitest';
 import {
+  actAndReadReply,
   actUntilOpened,
-  answerTo,
   buttonsOf,
   DOMAINS,
   link,
   openForm,
+  readCommandReply,
   textOf,
-  toldAfter,
   useTestDemo,
 } from '../support/demo.ts';
-import { approvedBy, ask, orderAfter, orderOf, requestsOf, type SeenOrder } from '../support/orders.ts';
+import {
+  approveRequested,
+  orderOf,
+  requestByCommand,
+  requestsOf,
+  type VisibleOrder,
+  waitForOrder,
+} from '../support/orders.ts';
 import { DELEGATION } from '../support/people.ts';
 
 /* The main tasks, from the command to the result in the thread: one person requests, another one approves. */
@@ -31,7 +38,7 @@ const DELEGATION_ON_THE_WIRE = {
 };
 
 test('a person without a linked account is told how to link one', async () => {
-  const answer = await answerTo(t.workspace, t.alice, '/domain renew cafe.rest 2');
+  const answer = await readCommandReply(t.workspace, t.alice, '/domain renew cafe.rest 2');
   expect(answer).toContain('/domain link');
   expect(t.workspace.messages(DOMAINS), 'cards').toEqual([]);
 });
@@ -41,9 +48,9 @@ test('an account is linked once the service accepts it, and shown without its pa
   const view = await openForm(t.workspace, t.alice, '/domain link');
   const wrong = await t.alice.submit(view, { user, context: '4', password: 'not-the-password' });
   expect(wrong).toMatchObject({ outcome: 'errors', sent: true, errors: { password: expect.any(String) } });
-  expect(await answerTo(t.workspace, t.alice, '/domain whoami')).toContain('/domain link');
+  expect(await readCommandReply(t.workspace, t.alice, '/domain whoami')).toContain('/domain link');
 
-  const answer = await toldAfter(t.workspace, t.alice, () =>
+  const answer = await actAndReadReply(t.workspace, t.alice, () =>
     t.alice.submit(view, { user, context: '4', password }),
   );
   expect(answer).toMatch(/alice in context 4.*LIVE/s);
@@ -53,14 +60,16 @@ test('an account is linked once the service accepts it, and shown without its pa
     [expect.any(Number), { user, context: 4 }],
     [200, { user, context: 4 }],
   ]);
-  expect(await answerTo(t.workspace, t.alice, '/domain whoami')).toMatch(/active.*alice in context 4/s);
+  expect(await readCommandReply(t.workspace, t.alice, '/domain whoami')).toMatch(
+    /active.*alice in context 4/s,
+  );
 });
 
 describe('renewing cafe.rest for two years', () => {
-  let order: SeenOrder;
+  let order: VisibleOrder;
 
   test('posts a card with everything that will be done', async () => {
-    order = await ask(t.workspace, t.alice, '/domain renew cafe.rest 2 -- client paid');
+    order = await requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest 2 -- client paid');
     expect(orderOf(order.card)).toEqual({
       id: order.id,
       task: 'renew',
@@ -96,7 +105,9 @@ describe('renewing cafe.rest for two years', () => {
     ['a person who isn’t an approver', 'U0ADA', /approvers/i],
   ])('refuses a click by %s with a reason', async (_who, userId, why) => {
     const person = t.workspace.as(userId);
-    const answer = await toldAfter(t.workspace, person, () => person.click(order.card, 'order_approve'));
+    const answer = await actAndReadReply(t.workspace, person, () =>
+      person.click(order.card, 'order_approve'),
+    );
     expect(answer).toMatch(why);
     expect(order.state).toBe('PENDING');
     expect(requestsOf(t.service, order)).toEqual([]);
@@ -104,7 +115,7 @@ describe('renewing cafe.rest for two years', () => {
 
   test('sends exactly one request, with Alice’s credentials, when Bob approves', async () => {
     await t.bob.click(order.card, 'order_approve');
-    const reply = await order.ends('SUCCEEDED');
+    const reply = await order.waitForResult('SUCCEEDED');
 
     const requests = requestsOf(t.service, order);
     expect(requests).toHaveLength(1);
@@ -136,17 +147,17 @@ describe('renewing cafe.rest for two years', () => {
   });
 
   test('has a history that names everyone involved', async () => {
-    const answer = await answerTo(t.workspace, t.alice, `/domain order ${order.id}`);
+    const answer = await readCommandReply(t.workspace, t.alice, `/domain order ${order.id}`);
     expect(answer).toMatch(/requested by <@U0ALICE>.*approved by <@U0BOB>.*request sent.*result: done/s);
-    expect(await answerTo(t.workspace, t.alice, '/domain orders cafe.rest')).toContain(order.id);
+    expect(await readCommandReply(t.workspace, t.alice, '/domain orders cafe.rest')).toContain(order.id);
   });
 });
 
 test('the request is sent within a second of the click', async () => {
-  const order = await ask(t.workspace, t.alice, '/domain renew bar.rest');
+  const order = await requestByCommand(t.workspace, t.alice, '/domain renew bar.rest');
   const clicked = Date.now();
   await t.bob.click(order.card, 'order_approve');
-  await order.ends('SUCCEEDED');
+  await order.waitForResult('SUCCEEDED');
   const sent = requestsOf(t.service, order)[0]?.at ?? Number.POSITIVE_INFINITY;
   // On an idle machine it takes less than 200 ms; tests share theirs.
   expect(sent - clicked, 'ms from the click to the request').toBeLessThan(1_000);
@@ -160,11 +171,11 @@ test('create: errors are shown at their fields, and the corrected form makes an 
     sent: true,
     errors: { nameServers: expect.stringMatching(/2/) },
   });
-  const order = await orderAfter(t.workspace, () => t.alice.submit(view, DELEGATION));
+  const order = await waitForOrder(t.workspace, () => t.alice.submit(view, DELEGATION));
   expect(textOf(order.card)).toContain('Register brasserie.rest');
   expect(textOf(order.card)).toContain(SANDBOX_NAMESERVERS[0]);
   await t.bob.click(order.card, 'order_approve');
-  await order.ends('SUCCEEDED');
+  await order.waitForResult('SUCCEEDED');
   expect(requestsOf(t.service, order)).toMatchObject([
     {
       method: 'POST',
@@ -177,10 +188,12 @@ test('create: errors are shown at their fields, and the corrected form makes an 
 test('transfer: only the service gets the auth code', async () => {
   const { name, authCode } = SANDBOX_TRANSFER;
   const view = await openForm(t.workspace, t.alice, `/domain transfer ${name}`);
-  const order = await orderAfter(t.workspace, () => t.alice.submit(view, { ...DELEGATION, auth: authCode }));
+  const order = await waitForOrder(t.workspace, () =>
+    t.alice.submit(view, { ...DELEGATION, auth: authCode }),
+  );
   const waiting = await t.dump();
   await t.bob.click(order.card, 'order_approve');
-  await order.ends('SUCCEEDED');
+  await order.waitForResult('SUCCEEDED');
   expect(requestsOf(t.service, order)).toMatchObject([
     { method: 'POST', path: '/v1/domain/_transfer', body: { name, ...DELEGATION_ON_THE_WIRE }, status: 200 },
   ]);
@@ -209,8 +222,11 @@ test('transfer: only the service gets the auth code', async () => {
 });
 
 test('restore: a deleted name is restored', async () => {
-  const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain restore gone.rest'));
-  await order.ends('SUCCEEDED');
+  const order = await approveRequested(
+    t.bob,
+    requestByCommand(t.workspace, t.alice, '/domain restore gone.rest'),
+  );
+  await order.waitForResult('SUCCEEDED');
   expect(requestsOf(t.service, order)).toMatchObject([
     { method: 'POST', path: '/v1/domain/gone.rest/_restore', body: null, status: 200 },
   ]);
@@ -221,21 +237,21 @@ test('the message shortcut posts the card and the result in the message’s thre
   const menu = await actUntilOpened(t.workspace, t.alice, () => t.alice.shortcut('domain_here', message));
   const next = await t.alice.submit(menu, { task: 'renew' });
   if (next.outcome !== 'updated') throw new Error(`the menu did not lead to a form: ${JSON.stringify(next)}`);
-  const order = await orderAfter(t.workspace, () =>
+  const order = await waitForOrder(t.workspace, () =>
     t.alice.submit(next.view, { names: 'deli.rest', period: '1' }),
   );
   expect(order.card.thread_ts).toBe(message.ts);
   await t.bob.click(order.card, 'order_approve');
-  expect((await order.ends('SUCCEEDED')).thread_ts).toBe(message.ts);
+  expect((await order.waitForResult('SUCCEEDED')).thread_ts).toBe(message.ts);
 });
 
 test('an order with an account in the demo system is marked as DEMO and sent with that account', async () => {
   await link(t.workspace, t.alice, SANDBOX_ACCOUNTS.aliceDemoSystem);
-  const order = await ask(t.workspace, t.alice, '/domain renew try.rest');
+  const order = await requestByCommand(t.workspace, t.alice, '/domain renew try.rest');
   expect(textOf(order.card)).toContain('DEMO · Renew try.rest');
   await t.alice.command(DOMAINS, '/domain use 4');
   await t.bob.click(order.card, 'order_approve');
-  await order.ends('SUCCEEDED');
+  await order.waitForResult('SUCCEEDED');
   expect(requestsOf(t.service, order), 'the account of the request').toMatchObject([
     { headers: { 'x-service-context': '1' }, status: 200 },
   ]);

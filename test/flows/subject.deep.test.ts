@@ -2,8 +2,15 @@ import type { SubmitResult } from '@domain-steward/slack-workspace';
 import { expect, test } from 'vitest';
 import type { PolicyRule } from '../../src/policy/policy.ts';
 import { rule } from '../policy/sample.ts';
-import { actUntilOpened, answerTo, DOMAINS, openForm, toldAfter, useTestDemo } from '../support/demo.ts';
-import { orderAfter, orderOf } from '../support/orders.ts';
+import {
+  actAndReadReply,
+  actUntilOpened,
+  DOMAINS,
+  openForm,
+  readCommandReply,
+  useTestDemo,
+} from '../support/demo.ts';
+import { orderOf, waitForOrder } from '../support/orders.ts';
 
 /* A rule for a name applies to all its redirects, in any spelling of their source. */
 
@@ -19,7 +26,7 @@ async function requestRedirect(source: string, type = 'DOMAIN'): Promise<SubmitR
 
 /** Requests a redirect that the form accepts. @returns the policy's refusal */
 const expectRefusal = (source: string) =>
-  toldAfter(t.workspace, t.alice, async () => {
+  actAndReadReply(t.workspace, t.alice, async () => {
     expect(await requestRedirect(source), source).toMatchObject({ outcome: 'closed' });
   });
 
@@ -53,16 +60,16 @@ test('a rule for a name applies to every spelling that the form accepts', async 
 
 test('a rule for a tag applies to everything below the tagged name', async () => {
   rules = [];
-  await answerTo(t.workspace, t.alice, '/domain watch cafe.rest');
-  await answerTo(t.workspace, t.alice, '/domain name cafe.rest');
+  await readCommandReply(t.workspace, t.alice, '/domain watch cafe.rest');
+  await readCommandReply(t.workspace, t.alice, '/domain name cafe.rest');
   const [screen] = t.alice.ephemerals().slice(-1);
   if (screen === undefined) throw new Error('the name was not shown');
   const edit = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(screen, 'name_edit'));
-  await toldAfter(t.workspace, t.alice, () => t.alice.submit(edit, { tags: 'brand' }));
+  await actAndReadReply(t.workspace, t.alice, () => t.alice.submit(edit, { tags: 'brand' }));
   rules = [rule({ name: 'not the brand', names: ['tag:brand'], decision: 'refuse' })];
   for (const source of ['cafe.rest', 'www.cafe.rest', 'cafe.rest/path', 'info@cafe.rest'])
     expect(await expectRefusal(source), source).toContain('rule “not the brand”');
-  const order = await orderAfter(t.workspace, () => requestRedirect('bar.rest/cafe.rest'), DOMAINS);
+  const order = await waitForOrder(t.workspace, () => requestRedirect('bar.rest/cafe.rest'), DOMAINS);
   expect(orderOf(order.card)?.names).toBe('bar.rest/cafe.rest');
 });
 
@@ -78,10 +85,10 @@ test('a target with a misleading host is rejected at its field', async () => {
 });
 
 test('/domain policy test reads a source like the form', async () => {
-  expect(await answerTo(t.workspace, t.ada, '/domain policy test redirect WWW.cafe.rest/menu/')).toContain(
-    'Redirects of `www.cafe.rest/menu/`',
-  );
-  expect(await answerTo(t.workspace, t.ada, '/domain policy test redirect cafe.rest..')).toContain(
+  expect(
+    await readCommandReply(t.workspace, t.ada, '/domain policy test redirect WWW.cafe.rest/menu/'),
+  ).toContain('Redirects of `www.cafe.rest/menu/`');
+  expect(await readCommandReply(t.workspace, t.ada, '/domain policy test redirect cafe.rest..')).toContain(
     'I can’t read `cafe.rest..`',
   );
 });

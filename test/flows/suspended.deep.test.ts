@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { CrashSite } from '../support/crash.ts';
 import { buttonsOf, until } from '../support/demo.ts';
 import type { RunningBot } from '../support/harness.ts';
-import { orderAfter, type SeenOrder } from '../support/orders.ts';
+import { type VisibleOrder, waitForOrder } from '../support/orders.ts';
 import { giveReason } from '../support/people.ts';
 
 /*
@@ -31,10 +31,10 @@ async function suspendRenewal(
   names: string,
   bot: RunningBot,
   point: 'sentAt committed' | 'connected',
-): Promise<SeenOrder> {
+): Promise<VisibleOrder> {
   const { workspace } = site.s;
   workspace.setRequestUrl(`${bot.url}/slack/events`);
-  const order = await orderAfter(workspace, () => site.ask(names));
+  const order = await waitForOrder(workspace, () => site.ask(names));
   // Not earlier, because other work of the bot must not trigger the suspension.
   await site.suspendAt(point);
   // The click times out if the bot doesn't respond.
@@ -65,7 +65,7 @@ test(
     const order = await suspendRenewal(names, site.bot, 'connected');
     await until('the lease has expired', async () => (await stateOf(order.id)).isLeaseExpired);
     process.kill(site.bot.child.pid, 'SIGCONT');
-    await order.ends('UNKNOWN');
+    await order.waitForResult('UNKNOWN');
     expect(requestsFor(names)).toEqual([]);
   },
   MAX_WAIT_MS,
@@ -81,13 +81,13 @@ test(
     // Started only now, so that it can't claim the order first.
     const other = await site.startBot();
     workspace.setRequestUrl(`${other.url}/slack/events`);
-    const unknown = await order.ends('UNKNOWN', 30_000);
+    const unknown = await order.waitForResult('UNKNOWN', 30_000);
     await giveReason(workspace, site.bob, unknown, 'order_resolve_failed', 'Not on the invoice');
-    const settled = await order.ends('FAILED');
+    const settled = await order.waitForResult('FAILED');
     await until('the Retry button', () => buttonsOf(settled).includes('order_retry'));
-    const again = await orderAfter(workspace, () => site.alice.click(settled, 'order_retry'));
+    const again = await waitForOrder(workspace, () => site.alice.click(settled, 'order_retry'));
     await site.bob.click(again.card, 'order_approve');
-    await again.ends('SUCCEEDED');
+    await again.waitForResult('SUCCEEDED');
 
     process.kill(bot.child.pid, 'SIGCONT');
     await bot.child.line(new RegExp(`"orderId":"${order.id}".*"ended":`));

@@ -2,18 +2,25 @@ import { SANDBOX_ACCOUNTS, SANDBOX_TRANSFER } from '@domain-steward/sandbox-serv
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import {
+  actAndReadReply,
   actUntilOpened,
-  answerTo,
   buttonsOf,
   link,
   openForm,
+  readCommandReply,
   textOf,
-  toldAfter,
   until,
   useTestDemo,
 } from '../support/demo.ts';
-import { approvedBy, ask, orderAfter, requestsOf, resetRows, type SeenOrder } from '../support/orders.ts';
-import { closed, DELEGATION } from '../support/people.ts';
+import {
+  approveRequested,
+  requestByCommand,
+  requestsOf,
+  resetRows,
+  type VisibleOrder,
+  waitForOrder,
+} from '../support/orders.ts';
+import { DELEGATION, expectFormClosed } from '../support/people.ts';
 
 /* An attacker writes to the database: moved or changed sealed values can't be opened, and the reply says what to do. */
 
@@ -34,7 +41,7 @@ afterEach(async () => {
   await link(t.workspace, t.bob, SANDBOX_ACCOUNTS.bob);
 });
 
-const send = (text: string) => answerTo(t.workspace, t.alice, text);
+const send = (text: string) => readCommandReply(t.workspace, t.alice, text);
 
 const CHANGES: readonly [what: string, sql: string][] = [
   [
@@ -54,12 +61,12 @@ const CHANGES: readonly [what: string, sql: string][] = [
 ];
 
 test.each(CHANGES)('commands and orders are refused with what to do: %s', async (_what, sql) => {
-  const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
+  const order = await requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest');
   expect((await client.query(sql)).rowCount).toBe(1);
 
   expect(await send('/domain renew tapas.rest')).toMatch(LINK_AGAIN);
   await t.bob.click(order.card, 'order_approve');
-  const reply = await order.ends('FAILED');
+  const reply = await order.waitForResult('FAILED');
   expect(textOf(reply)).toMatch(/nothing was sent/);
   expect(textOf(reply)).toMatch(LINK_AGAIN);
   expect(requestsOf(t.service, order)).toEqual([]);
@@ -67,7 +74,7 @@ test.each(CHANGES)('commands and orders are refused with what to do: %s', async 
 });
 
 test('an order whose key is missing waits, and is sent once the account is linked again', async () => {
-  const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
+  const order = await requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest');
   await client.query(`UPDATE accounts SET key_id = 'gone' WHERE user_id = 'U0ALICE'`);
 
   expect(await send('/domain renew tapas.rest')).toMatch(/key is missing.*nothing was sent.*Try again/s);
@@ -76,7 +83,7 @@ test('an order whose key is missing waits, and is sent once the account is linke
   expect(requestsOf(t.service, order)).toEqual([]);
 
   await link(t.workspace, t.alice);
-  await order.ends('SUCCEEDED', 20_000);
+  await order.waitForResult('SUCCEEDED', 20_000);
   expect(requestsOf(t.service, order)).toHaveLength(1);
 });
 
@@ -84,15 +91,15 @@ test('an account row moved to another person can’t be used', async () => {
   await client.query(
     `UPDATE accounts SET user_id = 'U0CAROL', active_key = 'T0STEWARD:U0CAROL' WHERE user_id = 'U0ALICE'`,
   );
-  const reply = await answerTo(t.workspace, t.carol, '/domain renew sushi.rest');
+  const reply = await readCommandReply(t.workspace, t.carol, '/domain renew sushi.rest');
   expect(reply).toMatch(LINK_AGAIN);
   expect(t.service.requests.filter(({ name }) => name === 'sushi.rest')).toEqual([]);
-  await answerTo(t.workspace, t.carol, '/domain unlink');
+  await readCommandReply(t.workspace, t.carol, '/domain unlink');
 });
 
 test('another sealed value in place of an order’s auth code can’t be opened', async () => {
   const form = await openForm(t.workspace, t.alice, `/domain transfer ${SANDBOX_TRANSFER.name}`);
-  const order = await orderAfter(t.workspace, () =>
+  const order = await waitForOrder(t.workspace, () =>
     t.alice.submit(form, {
       ...DELEGATION,
       auth: SANDBOX_TRANSFER.authCode,
@@ -103,35 +110,35 @@ test('another sealed value in place of an order’s auth code can’t be opened'
     [order.id],
   );
   await t.bob.click(order.card, 'order_approve');
-  expect(textOf(await order.ends('FAILED'))).toMatch(MISMATCH);
+  expect(textOf(await order.waitForResult('FAILED'))).toMatch(MISMATCH);
   expect(requestsOf(t.service, order)).toEqual([]);
 });
 
 test('a tampered secret result isn’t revealed, and the reply says why', async () => {
-  const order = await ask(t.workspace, t.alice, '/domain authcode olive.rest');
-  const reply = await order.ends('SUCCEEDED');
+  const order = await requestByCommand(t.workspace, t.alice, '/domain authcode olive.rest');
+  const reply = await order.waitForResult('SUCCEEDED');
   expect(buttonsOf(reply)).toContain('order_reveal');
   await client.query(
     `UPDATE revealable_secrets SET sealed = set_byte(sealed, 3, get_byte(sealed, 3) # 255) WHERE order_id = $1`,
     [order.id],
   );
-  expect(await toldAfter(t.workspace, t.alice, () => t.alice.click(reply, 'order_reveal'))).toContain(
+  expect(await actAndReadReply(t.workspace, t.alice, () => t.alice.click(reply, 'order_reveal'))).toContain(
     'This can’t be decrypted: its key is missing, or the data was changed.',
   );
   expect(t.alice.openedViews()).toEqual([]);
 });
 
 /** Direct messages to the admin about an order that no longer matches what was requested. */
-const noticesTo = (order: SeenOrder) =>
+const noticesTo = (order: VisibleOrder) =>
   t.workspace
     .messages('D0ADA')
     .map(textOf)
     .filter((text) => text.includes('no longer matches what was requested') && text.includes(order.id));
 
-const changePeriod = (order: SeenOrder) =>
+const changePeriod = (order: VisibleOrder) =>
   client.query(`UPDATE orders SET input = jsonb_set(input, '{period}', '9') WHERE id = $1`, [order.id]);
 
-async function expectOneNotice(order: SeenOrder): Promise<void> {
+async function expectOneNotice(order: VisibleOrder): Promise<void> {
   await until('the message to the admin', () => noticesTo(order).length > 0);
   await t.demo.bot.catchUp();
   expect(noticesTo(order)).toEqual([
@@ -140,36 +147,41 @@ async function expectOneNotice(order: SeenOrder): Promise<void> {
 }
 
 test('an order changed while it was pending isn’t approved, and admins are notified once', async () => {
-  const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest 2');
+  const order = await requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest 2');
   await changePeriod(order);
   await t.bob.click(order.card, 'order_approve');
-  expect(textOf(await order.ends('FAILED'))).toMatch(MISMATCH);
+  expect(textOf(await order.waitForResult('FAILED'))).toMatch(MISMATCH);
   expect(requestsOf(t.service, order)).toEqual([]);
   await expectOneNotice(order);
 });
 
 test('an order changed after its approval isn’t sent, and admins are notified once', async () => {
   t.service.faults.set({ kind: 'status_429', retryAfter: 600, match: { name: 'deli.rest' } });
-  const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew deli.rest 2'));
+  const order = await approveRequested(
+    t.bob,
+    requestByCommand(t.workspace, t.alice, '/domain renew deli.rest 2'),
+  );
   await until('the retry on the card', () => textOf(order.card).includes('next attempt'));
   await changePeriod(order);
   t.service.faults.clear();
   await t.demo.moveTime(HOUR_MS);
-  expect(textOf(await order.ends('FAILED'))).toMatch(MISMATCH);
+  expect(textOf(await order.waitForResult('FAILED'))).toMatch(MISMATCH);
   expect(requestsOf(t.service, order).map(({ status }) => status)).toEqual([429]);
   await until('the message to the admin', () => noticesTo(order).length > 0);
   await t.demo.bot.catchUp();
   expect(noticesTo(order)).toHaveLength(1);
 });
 
-const ENDS: Readonly<Record<string, readonly [name: string, act: (order: SeenOrder) => Promise<unknown>]>> = {
+const ENDS: Readonly<
+  Record<string, readonly [name: string, act: (order: VisibleOrder) => Promise<unknown>]>
+> = {
   SUCCEEDED: ['sushi.rest', (order) => t.bob.click(order.card, 'order_approve')],
   CANCELLED: ['ramen.rest', (order) => t.alice.click(order.card, 'order_cancel')],
   DENIED: [
     'tapas.rest',
     async (order) => {
       const form = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(order.card, 'order_deny'));
-      closed(await t.bob.submit(form, { reason: 'no' }));
+      expectFormClosed(await t.bob.submit(form, { reason: 'no' }));
     },
   ],
   EXPIRED: ['bistro.rest', () => t.demo.moveTime(73 * HOUR_MS)],
@@ -178,13 +190,13 @@ const ENDS: Readonly<Record<string, readonly [name: string, act: (order: SeenOrd
 test.each(Object.entries(ENDS))(
   'an order that is %s isn’t sent when its rows are reset',
   async (state, [name, act]) => {
-    const order = await ask(t.workspace, t.alice, `/domain renew ${name}`);
+    const order = await requestByCommand(t.workspace, t.alice, `/domain renew ${name}`);
     await act(order);
-    await order.ends(state);
+    await order.waitForResult(state);
     const sent = requestsOf(t.service, order).length;
     await resetRows((sql) => client.query(sql), order);
     await t.demo.bot.catchUp();
-    await order.ends('FAILED');
+    await order.waitForResult('FAILED');
     expect(requestsOf(t.service, order)).toHaveLength(sent);
     const alerts = () =>
       t.workspace
@@ -193,7 +205,7 @@ test.each(Object.entries(ENDS))(
         .filter((text) => text.includes('my database and the log disagree') && text.includes(order.id));
     await until('the message to the admin', () => alerts().length > 0);
     await t.demo.bot.catchUp();
-    await t.allShown();
+    await t.waitUntilSlackIsCurrent();
     expect(alerts()).toHaveLength(1);
   },
 );

@@ -1,29 +1,29 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import {
+  actAndReadReply,
   actUntilOpened,
-  answerTo,
   DOMAINS,
   deliverSigned,
   openForm,
+  readCommandReply,
   textOf,
-  toldAfter,
   until,
   useTestDemo,
 } from '../support/demo.ts';
 import { detailsOf } from '../support/looking.ts';
-import { ask, orderAfter, requestsOf } from '../support/orders.ts';
+import { requestByCommand, requestsOf, waitForOrder } from '../support/orders.ts';
 import {
-  askAndConfirm,
   buttonValue,
-  choicesOf,
   clickAs,
   confirmByName,
   DELEGATION,
-  ephemeral,
-  fieldsOf,
-  filledOf,
   linkApplication,
   linkTwoFactor,
+  listFields,
+  listOptions,
+  readFieldValues,
+  requestAndConfirm,
+  waitForEphemeral,
 } from '../support/people.ts';
 
 /* Each task from the command to the service's request, over both interfaces. */
@@ -41,12 +41,12 @@ const REST = ['reason', 'send_at'];
 describe('redirect', () => {
   test('has the fields and values of JSON, and is sent as documented', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain redirect www.cafe.rest');
-    expect(filledOf(view)).toMatchObject({ source: 'www.cafe.rest', type: 'DOMAIN', mode: 'HTTP' });
+    expect(readFieldValues(view)).toMatchObject({ source: 'www.cafe.rest', type: 'DOMAIN', mode: 'HTTP' });
 
-    const order = await orderAfter(t.workspace, () =>
+    const order = await waitForOrder(t.workspace, () =>
       t.alice.submit(view, { target: 'https://cafe.example/lunch' }),
     );
-    const reply = await order.ends('SUCCEEDED');
+    const reply = await order.waitForResult('SUCCEEDED');
     expect(textOf(reply)).toContain('S0502');
     expect(requestsOf(t.service, order)).toMatchObject([
       {
@@ -58,17 +58,20 @@ describe('redirect', () => {
     ]);
 
     const again = await openForm(t.workspace, t.alice, '/domain redirect shop.cafe.rest');
-    expect(filledOf(again)).toMatchObject({ source: 'shop.cafe.rest', target: 'https://cafe.example/lunch' });
+    expect(readFieldValues(again)).toMatchObject({
+      source: 'shop.cafe.rest',
+      target: 'https://cafe.example/lunch',
+    });
     await t.alice.close(again);
   });
 
   test('also has a title and backup over XML, with frame or single mode', async () => {
     const view = await openForm(t.workspace, t.carol, '/domain redirect shop.cafe.rest');
-    expect(fieldsOf(view)).toEqual(['source', 'target', 'type', 'mode', 'title', 'backup', ...REST]);
-    expect(choicesOf(view, 'type')).toEqual(['domain', 'email']);
-    expect(choicesOf(view, 'mode')).toEqual(['frame', 'single']);
+    expect(listFields(view)).toEqual(['source', 'target', 'type', 'mode', 'title', 'backup', ...REST]);
+    expect(listOptions(view, 'type')).toEqual(['domain', 'email']);
+    expect(listOptions(view, 'mode')).toEqual(['frame', 'single']);
 
-    const order = await orderAfter(t.workspace, () =>
+    const order = await waitForOrder(t.workspace, () =>
       t.carol.submit(view, {
         target: 'https://shop.example/new',
         type: 'domain',
@@ -77,7 +80,7 @@ describe('redirect', () => {
         backup: 'https://backup.example/',
       }),
     );
-    await order.ends('SUCCEEDED');
+    await order.waitForResult('SUCCEEDED');
     const [request] = t.service.requestsFor({ task: 'redirect.update', name: 'shop.cafe.rest' });
     expect(request?.body).toContain(
       '<redirect><type>domain</type><mode>frame</mode><title>New &lt;shop&gt;</title><source>shop.cafe.rest</source><target>https://shop.example/new</target><backup>https://backup.example/</backup></redirect>',
@@ -87,34 +90,36 @@ describe('redirect', () => {
 
 test('a renewal with an invalid last word is rejected, but first for the account’s limits', async () => {
   const line = '/domain renew cafe.rest bistro';
-  expect(await answerTo(t.workspace, t.alice, line)).toContain('The last word isn’t a full domain name');
-  expect(await answerTo(t.workspace, t.carol, line)).toContain('uses two-factor sign-in');
+  expect(await readCommandReply(t.workspace, t.alice, line)).toContain(
+    'The last word isn’t a full domain name',
+  );
+  expect(await readCommandReply(t.workspace, t.carol, line)).toContain('uses two-factor sign-in');
 });
 
 test('the period of a renewal can be written as “2 years”, at the end', async () => {
-  expect(await answerTo(t.workspace, t.alice, '/domain renew 2 cafe.rest bistro.rest')).toContain(
+  expect(await readCommandReply(t.workspace, t.alice, '/domain renew 2 cafe.rest bistro.rest')).toContain(
     'Put the number of years last: `/domain renew cafe.rest bistro.rest 2`.',
   );
-  const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest 2 years');
+  const order = await requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest 2 years');
   expect(textOf(order.card)).toContain('Renew cafe.rest for 2 years');
   await t.alice.click(order.card, 'order_cancel');
-  await order.ends('CANCELLED');
+  await order.waitForResult('CANCELLED');
 });
 
 describe('ssl-contact', () => {
   test('is sent over JSON with the address as a list and without empty fields', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain ssl-contact 501');
-    expect(fieldsOf(view)).toEqual([
+    expect(listFields(view)).toEqual([
       ...['id', 'fname', 'lname', 'title', 'organization', 'address', 'pcode', 'city', 'country', 'state'],
       ...['phone', 'fax', 'email', 'interface', ...REST],
     ]);
     expect(await t.alice.submit(view, { country: 'Germany', phone: '030 555' })).toMatchObject({
       errors: { country: expect.any(String), phone: expect.stringContaining('+49') },
     });
-    const order = await orderAfter(t.workspace, () =>
+    const order = await waitForOrder(t.workspace, () =>
       t.alice.submit(view, { address: '2 Market Street\nBack door', country: 'de', phone: '+49-30-5550199' }),
     );
-    await order.ends('SUCCEEDED');
+    await order.waitForResult('SUCCEEDED');
     expect(requestsOf(t.service, order)).toMatchObject([
       {
         method: 'PUT',
@@ -123,20 +128,20 @@ describe('ssl-contact', () => {
       },
     ]);
     const same = await openForm(t.workspace, t.alice, '/domain ssl-contact 501');
-    expect(filledOf(same)).toMatchObject({ address: '2 Market Street\nBack door', country: 'DE' });
+    expect(readFieldValues(same)).toMatchObject({ address: '2 Market Street\nBack door', country: 'DE' });
     await t.alice.close(same);
     const other = await openForm(t.workspace, t.alice, '/domain ssl-contact 502');
-    expect(filledOf(other), 'no values of another contact').toEqual({ id: '502' });
+    expect(readFieldValues(other), 'no values of another contact').toEqual({ id: '502' });
     await t.alice.close(other);
   });
 
   test('is sent over XML without first and last name, with the address joined by commas', async () => {
     const view = await openForm(t.workspace, t.carol, '/domain ssl-contact');
-    expect(fieldsOf(view)).not.toContain('fname');
-    const order = await orderAfter(t.workspace, () =>
+    expect(listFields(view)).not.toContain('fname');
+    const order = await waitForOrder(t.workspace, () =>
       t.carol.submit(view, { id: '502', address: '1 Quay\nGate 4', pcode: '20457' }),
     );
-    await order.ends('SUCCEEDED');
+    await order.waitForResult('SUCCEEDED');
     const [request] = t.service.requestsFor({ task: 'sslContact.update', name: '502' });
     expect(request?.body).toContain('<address>1 Quay,Gate 4</address><postal_code>20457</postal_code>');
   });
@@ -145,7 +150,7 @@ describe('ssl-contact', () => {
 describe('user', () => {
   test('a user below another user is sent with the parent user, as each interface documents it', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain user');
-    expect(filledOf(view), 'the context of the account').toEqual({ context: '4' });
+    expect(readFieldValues(view), 'the context of the account').toEqual({ context: '4' });
     expect(
       await t.alice.submit(view, {
         user: 'table-9',
@@ -153,10 +158,10 @@ describe('user', () => {
         parent_user: 'frontdesk',
       }),
     ).toMatchObject({ errors: { parent_context: expect.any(String) } });
-    const order = await orderAfter(t.workspace, () =>
+    const order = await waitForOrder(t.workspace, () =>
       t.alice.submit(view, { parent_context: '4', parent_status: '1', language: 'EN', status: '1' }),
     );
-    await order.ends('SUCCEEDED');
+    await order.waitForResult('SUCCEEDED');
     expect(requestsOf(t.service, order)).toMatchObject([
       {
         path: '/v1/user',
@@ -172,8 +177,8 @@ describe('user', () => {
     ]);
 
     const xml = await openForm(t.workspace, t.carol, '/domain user');
-    expect(fieldsOf(xml)).not.toContain('parent_status');
-    const second = await orderAfter(t.workspace, () =>
+    expect(listFields(xml)).not.toContain('parent_status');
+    const second = await waitForOrder(t.workspace, () =>
       t.carol.submit(xml, {
         user: 'table-10',
         defaultEmail: 'table-10@team.example',
@@ -181,7 +186,7 @@ describe('user', () => {
         parent_context: '4',
       }),
     );
-    await second.ends('SUCCEEDED');
+    await second.waitForResult('SUCCEEDED');
     const [request] = t.service.requestsFor({ task: 'user.create', name: 'table-10' });
     expect(request?.body).toContain('<owner><user>frontdesk</user><context>4</context></owner>');
   });
@@ -191,19 +196,19 @@ describe('tasks with a confirmation', () => {
   test('delete: there is no card or request until the requester confirms, once', async () => {
     const cards = t.workspace.messages(DOMAINS).length;
     await t.alice.command(DOMAINS, '/domain delete deli.rest -- closed');
-    const draft = await ephemeral(t.workspace, t.alice, 'the confirmation request', ({ text }) =>
+    const draft = await waitForEphemeral(t.workspace, t.alice, 'the confirmation request', ({ text }) =>
       text.includes('deli.rest'),
     );
     expect(textOf(draft)).toMatch(/Can be restored for 30 days/s);
     expect(t.workspace.messages(DOMAINS)).toHaveLength(cards);
     expect(t.service.requestsFor({ task: 'domain.delete' })).toEqual([]);
 
-    const order = await orderAfter(t.workspace, () =>
+    const order = await waitForOrder(t.workspace, () =>
       confirmByName(t.workspace, t.alice, draft, 'deli.rest'),
     );
-    const answer = await toldAfter(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
+    const answer = await actAndReadReply(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
     expect(answer).toContain('nothing left to confirm');
-    await order.ends('SUCCEEDED');
+    await order.waitForResult('SUCCEEDED');
     expect(textOf(order.card)).toContain('Deleted deli.rest');
     expect(t.service.requestsFor({ task: 'domain.delete' })).toMatchObject([
       { method: 'DELETE', path: '/v1/domain/deli.rest', ctid: order.id },
@@ -212,21 +217,23 @@ describe('tasks with a confirmation', () => {
 
   test('owner-change: another person’s forged confirmation is refused', async () => {
     await t.alice.command(DOMAINS, '/domain owner-change bar.rest');
-    const draft = await ephemeral(t.workspace, t.alice, 'the confirmation request', ({ text }) =>
+    const draft = await waitForEphemeral(t.workspace, t.alice, 'the confirmation request', ({ text }) =>
       text.includes('bar.rest'),
     );
     expect(textOf(draft)).toMatch(/registrant are notified.*60 days/s);
     await t.demo.moveTime(14 * 60_000);
-    const order = await orderAfter(t.workspace, () => confirmByName(t.workspace, t.alice, draft, 'bar.rest'));
-    await order.ends('SUCCEEDED');
+    const order = await waitForOrder(t.workspace, () =>
+      confirmByName(t.workspace, t.alice, draft, 'bar.rest'),
+    );
+    await order.waitForResult('SUCCEEDED');
     expect(requestsOf(t.service, order)).toMatchObject([{ path: '/v1/domain/bar.rest/_ownerChange' }]);
 
     await t.alice.command(DOMAINS, '/domain owner-change cafe.rest');
-    const own = await ephemeral(t.workspace, t.alice, 'the confirmation request', ({ text }) =>
+    const own = await waitForEphemeral(t.workspace, t.alice, 'the confirmation request', ({ text }) =>
       text.includes('for cafe.rest?'),
     );
     const value = buttonValue(own, 'order_confirm');
-    const answer = await toldAfter(t.workspace, t.bob, () =>
+    const answer = await actAndReadReply(t.workspace, t.bob, () =>
       clickAs(t.workspace, 'U0BOB', 'order_confirm', value),
     );
     expect(answer).toContain('Only the requester');
@@ -235,13 +242,13 @@ describe('tasks with a confirmation', () => {
 });
 
 test('nameservers in a command are sent once they are confirmed', async () => {
-  const order = await askAndConfirm(
+  const order = await requestAndConfirm(
     t.workspace,
     t.alice,
     '/domain nameservers cafe.rest NS1.other.example, ns2.other.example',
     'cafe.rest',
   );
-  await order.ends('SUCCEEDED');
+  await order.waitForResult('SUCCEEDED');
   expect(requestsOf(t.service, order)).toMatchObject([
     {
       method: 'PUT',
@@ -249,7 +256,11 @@ test('nameservers in a command are sent once they are confirmed', async () => {
       body: { nameServers: [{ name: 'ns1.other.example' }, { name: 'ns2.other.example' }] },
     },
   ]);
-  const answer = await answerTo(t.workspace, t.alice, '/domain nameservers cafe.rest ns1.other.example');
+  const answer = await readCommandReply(
+    t.workspace,
+    t.alice,
+    '/domain nameservers cafe.rest ns1.other.example',
+  );
   expect(answer).toContain('2 to 7 nameservers');
 });
 
@@ -261,11 +272,11 @@ test.each([
   const view = await openForm(t.workspace, t.alice, `/domain create ${name}`);
   const ticked = JSON.stringify(view.blocks.find(({ block_id: id }) => id === 'confirmOrder'));
   expect(ticked).toMatch(/"initial_options":.*Send it as confirmed.*doesn’t say what happens/);
-  const order = await orderAfter(t.workspace, () => t.alice.submit(view, { ...DELEGATION, ...tick }));
+  const order = await waitForOrder(t.workspace, () => t.alice.submit(view, { ...DELEGATION, ...tick }));
   expect(await detailsOf(t.workspace, t.bob, order.card)).toContain(shown);
   await t.bob.click(order.card, 'order_approve');
   // The sandbox refuses unconfirmed registrations; the documentation doesn’t say what the service does.
-  await order.ends(confirmOrder ? 'SUCCEEDED' : 'FAILED');
+  await order.waitForResult(confirmOrder ? 'SUCCEEDED' : 'FAILED');
   expect(requestsOf(t.service, order)).toMatchObject([{ body: { name, confirmOrder } }]);
 });
 
@@ -281,11 +292,11 @@ test('a registration without a checkbox value is sent as confirmed', async () =>
     view: { ...view, state: { values: { ...name, ...Object.fromEntries(values) } } },
   };
   const body = new URLSearchParams({ payload: JSON.stringify(payload) }).toString();
-  const order = await orderAfter(t.workspace, () =>
+  const order = await waitForOrder(t.workspace, () =>
     deliverSigned(t, 'application/x-www-form-urlencoded', body),
   );
   await t.bob.click(order.card, 'order_approve');
-  await order.ends('SUCCEEDED');
+  await order.waitForResult('SUCCEEDED');
   expect(requestsOf(t.service, order)).toMatchObject([{ body: { confirmOrder: true } }]);
 });
 
@@ -303,7 +314,7 @@ describe('a two-factor account', () => {
 
   test.each(DOMAIN_COMMANDS)('is told what it can do instead of /domain %s', async (line) => {
     const requests = sent().length;
-    const answer = await answerTo(t.workspace, t.carol, `/domain ${line}`);
+    const answer = await readCommandReply(t.workspace, t.carol, `/domain ${line}`);
     expect(answer).toMatch(
       /tina in context 4.*users, redirects, SSL contacts and preregistrations.*\/domain link/s,
     );
@@ -314,12 +325,12 @@ describe('a two-factor account', () => {
   test('is offered only the tasks it can do by the message shortcut', async () => {
     const message = t.alice.say(DOMAINS, 'where does the shop lead?');
     const menu = await actUntilOpened(t.workspace, t.carol, () => t.carol.shortcut('domain_here', message));
-    expect(choicesOf(menu, 'task')).toEqual(['redirect', 'ssl-contact', 'user', 'prereg']);
+    expect(listOptions(menu, 'task')).toEqual(['redirect', 'ssl-contact', 'user', 'prereg']);
     const next = await t.carol.submit(menu, { task: 'redirect' });
     expect(next.outcome).toBe('updated');
     const view = t.carol.openedViews()[0];
     if (view === undefined) throw new Error('the redirect form is not open');
-    const order = await orderAfter(t.workspace, () =>
+    const order = await waitForOrder(t.workspace, () =>
       t.carol.submit(view, {
         source: 'shop.cafe.rest',
         target: 'https://b.example',
@@ -327,38 +338,38 @@ describe('a two-factor account', () => {
         mode: 'single',
       }),
     );
-    await order.ends('SUCCEEDED');
+    await order.waitForResult('SUCCEEDED');
     expect(order.card.thread_ts, 'the thread of the card').toBe(message.ts);
   });
 });
 
 describe('a trusted application', () => {
   test('is shown as not used until the service has accepted it', async () => {
-    const before = await answerTo(t.workspace, t.ada, '/domain whoami');
+    const before = await readCommandReply(t.workspace, t.ada, '/domain whoami');
     expect(before).toContain('not used yet');
-    const order = await askAndConfirm(
+    const order = await requestAndConfirm(
       t.workspace,
       t.ada,
       '/domain nameservers tapas.rest ns1.a.example ns2.a.example',
     );
-    await order.ends('SUCCEEDED');
+    await order.waitForResult('SUCCEEDED');
     expect(requestsOf(t.service, order)).toMatchObject([{ way: 'trusted_application', context: null }]);
     await until('the check in whoami', async () =>
-      (await answerTo(t.workspace, t.ada, '/domain whoami')).includes('checked'),
+      (await readCommandReply(t.workspace, t.ada, '/domain whoami')).includes('checked'),
     );
   });
 
   test('with invalid credentials is reported at its first use', async () => {
     const uuid = '11111111-2222-4333-8444-555555555555';
     await linkApplication(t.workspace, t.bob, { uuid, application: 'typo', password: 'wrong-password' });
-    const order = await askAndConfirm(
+    const order = await requestAndConfirm(
       t.workspace,
       t.bob,
       '/domain nameservers pasta.rest ns1.a.example ns2.a.example',
     );
-    const reply = await order.ends('FAILED');
+    const reply = await order.waitForResult('FAILED');
     expect(textOf(reply)).toMatch(/refused the linked account.*\/domain link/s);
-    const answer = await answerTo(t.workspace, t.bob, '/domain whoami');
+    const answer = await readCommandReply(t.workspace, t.bob, '/domain whoami');
     expect(answer).toContain('not used yet');
   });
 });

@@ -2,18 +2,18 @@ import { SANDBOX_ACCOUNTS } from '@domain-steward/sandbox-service';
 import type { Actor, InputValue } from '@domain-steward/slack-workspace';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
-import { answerTo, openForm, textOf, toldAfter, useTestDemo } from '../support/demo.ts';
+import { actAndReadReply, openForm, readCommandReply, textOf, useTestDemo } from '../support/demo.ts';
 import { detailsOf } from '../support/looking.ts';
-import { ask, orderAfter, requestsOf } from '../support/orders.ts';
+import { requestByCommand, requestsOf, waitForOrder } from '../support/orders.ts';
 import {
-  askAndConfirm,
-  auditLog,
   chooseMethod,
-  closed,
-  fieldsOf,
+  downloadAuditLog,
+  expectFormClosed,
   giveReason,
+  listFields,
   openLink,
-  reveal,
+  requestAndConfirm,
+  revealOrderSecret,
 } from '../support/people.ts';
 
 /*
@@ -43,7 +43,7 @@ const FREE: PolicyRule = {
 const policy: Policy = { version: 2, rules: [FREE] };
 const t = useTestDemo({ policy: { current: async () => policy } });
 
-const replyAfter = (person: Actor, act: () => Promise<unknown>) => toldAfter(t.workspace, person, act);
+const replyAfter = (person: Actor, act: () => Promise<unknown>) => actAndReadReply(t.workspace, person, act);
 
 /** Fills in the form for the team's account. */
 async function linkTeam(person: Actor, values: Readonly<Record<string, InputValue>> = {}) {
@@ -61,7 +61,7 @@ async function expectSecretHidden(secret: string): Promise<void> {
     calls: JSON.stringify(t.workspace.calls),
     log: t.logged(),
     database: await t.dump(),
-    audit: (await auditLog(t.workspace)).csv,
+    audit: (await downloadAuditLog(t.workspace)).csv,
   };
   for (const [place, text] of Object.entries(places))
     expect(text.includes(secret), `secret in the ${place}`).toBe(false);
@@ -69,31 +69,31 @@ async function expectSecretHidden(secret: string): Promise<void> {
 
 describe('before a team account is linked', () => {
   test('people without an account are asked to link one, and admins also to link the team’s', async () => {
-    expect(await answerTo(t.workspace, t.carol, '/domain renew cafe.rest')).toMatch(
+    expect(await readCommandReply(t.workspace, t.carol, '/domain renew cafe.rest')).toMatch(
       /^You have no linked account yet\. Use \/domain link first, then try again\.\n[^\n]*$/,
     );
-    expect(await answerTo(t.workspace, t.ada, '/domain renew cafe.rest')).toContain(
+    expect(await readCommandReply(t.workspace, t.ada, '/domain renew cafe.rest')).toContain(
       'As an admin, you can also let people without an account make requests',
     );
-    expect(await answerTo(t.workspace, t.ada, '/domain unlink team')).toContain('nothing to delete');
-    expect(await answerTo(t.workspace, t.carol, '/domain whoami')).not.toContain('team');
+    expect(await readCommandReply(t.workspace, t.ada, '/domain unlink team')).toContain('nothing to delete');
+    expect(await readCommandReply(t.workspace, t.carol, '/domain whoami')).not.toContain('team');
   });
 
   test('the option is shown only to admins, and only for a trusted application', async () => {
     const form = await openForm(t.workspace, t.ada, '/domain link');
-    expect(fieldsOf(form)).not.toContain('team');
+    expect(listFields(form)).not.toContain('team');
     const chosen = await chooseMethod(t.workspace, t.ada, form, 'trusted_application');
-    expect(fieldsOf(chosen)).toEqual(['method', 'uuid', 'application', 'password', 'team']);
+    expect(listFields(chosen)).toEqual(['method', 'uuid', 'application', 'password', 'team']);
     await t.ada.close(chosen);
     const others = await openLink(t.workspace, t.carol, 'trusted_application');
-    expect(fieldsOf(others)).toEqual(['method', 'uuid', 'application', 'password']);
+    expect(listFields(others)).toEqual(['method', 'uuid', 'application', 'password']);
     await t.carol.close(others);
   });
 
   test('only an admin can link it, even with a forged form', async () => {
     await t.workspace.changePerson('U0BOB', { is_admin: true });
     const view = await openLink(t.workspace, t.bob, 'trusted_application');
-    expect(fieldsOf(view)).toContain('team');
+    expect(listFields(view)).toContain('team');
     await t.workspace.changePerson('U0BOB', { is_admin: false });
     const result = await t.bob.submit(view, { ...APPLICATION, team: ['true'] });
     expect(result).toMatchObject({
@@ -102,80 +102,84 @@ describe('before a team account is linked', () => {
     });
     await t.bob.close(view);
     expect(await t.dump()).not.toContain(APPLICATION.uuid);
-    expect(await answerTo(t.workspace, t.carol, '/domain unlink team')).toContain('Only admins');
+    expect(await readCommandReply(t.workspace, t.carol, '/domain unlink team')).toContain('Only admins');
   });
 });
 
 describe('the team’s account', () => {
   beforeAll(async () => {
-    const reply = await replyAfter(t.ada, async () => closed(await linkTeam(t.ada)));
+    const reply = await replyAfter(t.ada, async () => expectFormClosed(await linkTeam(t.ada)));
     expect(reply).toContain('Saved as the *team’s account*');
   });
 
   test('is shown to everyone by whoami, with who linked it and whether they use it', async () => {
-    const carols = await answerTo(t.workspace, t.carol, '/domain whoami');
+    const carols = await readCommandReply(t.workspace, t.carol, '/domain whoami');
     expect(carols).toContain('You have no linked account');
     expect(carols).toContain(`*The team’s account*: \`application ${APPLICATION.uuid}\``);
     expect(carols).toContain('linked by <@U0ADA>');
     expect(carols).toContain('You use it, because you have no account');
-    expect(await answerTo(t.workspace, t.alice, '/domain whoami')).toContain('You use your own account.');
-    expect(await answerTo(t.workspace, t.ada, '/domain whoami'), 'not Ada’s own account').toContain(
+    expect(await readCommandReply(t.workspace, t.alice, '/domain whoami')).toContain(
+      'You use your own account.',
+    );
+    expect(await readCommandReply(t.workspace, t.ada, '/domain whoami'), 'not Ada’s own account').toContain(
       'You have no linked account',
     );
   });
 
   test('is used for the approved order of a person without an account, and named on the card', async () => {
-    const order = await ask(t.workspace, t.carol, '/domain renew cafe.rest 2');
+    const order = await requestByCommand(t.workspace, t.carol, '/domain renew cafe.rest 2');
     expect(order.state).toBe('PENDING');
     expect(textOf(order.card)).toContain('Uses *the team’s account*');
     expect(requestsOf(t.service, order)).toEqual([]);
     await t.bob.click(order.card, 'order_approve');
-    await order.ends('SUCCEEDED');
+    await order.waitForResult('SUCCEEDED');
     const [request, ...more] = requestsOf(t.service, order);
     expect(more).toEqual([]);
     expect(request).toMatchObject({ user: APPLICATION.uuid, task: 'domain.renew' });
     expect(textOf(order.card)).toContain('the team’s account');
-    expect(await answerTo(t.workspace, t.ada, `/domain order ${order.id}`)).toContain('the team’s account');
+    expect(await readCommandReply(t.workspace, t.ada, `/domain order ${order.id}`)).toContain(
+      'the team’s account',
+    );
   });
 
   test('isn’t used for a person with an account', async () => {
-    const order = await ask(t.workspace, t.alice, '/domain renew tavern.rest');
+    const order = await requestByCommand(t.workspace, t.alice, '/domain renew tavern.rest');
     expect(textOf(order.card)).not.toContain('team’s account');
     await t.bob.click(order.card, 'order_approve');
-    await order.ends('SUCCEEDED');
+    await order.waitForResult('SUCCEEDED');
     expect(requestsOf(t.service, order)).toMatchObject([{ user: 'alice' }]);
   });
 
   test('needs an approval even if a rule makes the task free', async () => {
     const servers = 'ns1.example.net ns2.example.net';
     const before = t.carol.ephemerals().length;
-    const order = await askAndConfirm(t.workspace, t.carol, `/domain nameservers soup.rest ${servers}`);
+    const order = await requestAndConfirm(t.workspace, t.carol, `/domain nameservers soup.rest ${servers}`);
     const asked = t.carol.ephemerals().slice(before).map(textOf).join('\n');
     expect(asked, 'the confirmation request').toContain('*the team’s account*');
     expect(order.state).toBe('PENDING');
     const details = await detailsOf(t.workspace, t.bob, order.card);
     expect(details).toContain('the rule for the team’s account');
     await giveReason(t.workspace, t.bob, order.card, 'order_deny', 'not now');
-    await order.ends('DENIED');
+    await order.waitForResult('DENIED');
     expect(requestsOf(t.service, order)).toEqual([]);
   });
 
   test('reveals an auth code only to the requester', async () => {
-    const order = await ask(t.workspace, t.carol, '/domain authcode sushi.rest');
+    const order = await requestByCommand(t.workspace, t.carol, '/domain authcode sushi.rest');
     expect(order.state).toBe('PENDING');
     await t.bob.click(order.card, 'order_approve');
-    const reply = await order.ends('SUCCEEDED');
+    const reply = await order.waitForResult('SUCCEEDED');
     expect(await replyAfter(t.ada, () => t.ada.click(reply, 'order_reveal'))).toContain('Only the requester');
     const code = t.service.state.domain('sushi.rest', 4)?.authCode ?? '';
     expect(code.length).toBeGreaterThan(10);
-    const view = await reveal(t.workspace, t.carol, order);
+    const view = await revealOrderSecret(t.workspace, t.carol, order);
     expect(textOf(view)).toContain(code);
     await t.carol.close(view);
   });
 
   test('isn’t used for searches, which aren’t orders', async () => {
     const before = t.service.requests.length;
-    expect(await answerTo(t.workspace, t.carol, '/domain prereg cafe')).toContain(
+    expect(await readCommandReply(t.workspace, t.carol, '/domain prereg cafe')).toContain(
       'The team’s account is only for approved orders',
     );
     expect(t.service.requests).toHaveLength(before);
@@ -183,19 +187,21 @@ describe('the team’s account', () => {
 
   test('lets people without an account open and submit forms', async () => {
     const form = await openForm(t.workspace, t.carol, '/domain redirect www.curry.rest');
-    const order = await orderAfter(t.workspace, () =>
+    const order = await waitForOrder(t.workspace, () =>
       t.carol.submit(form, { target: 'https://example.com', type: 'DOMAIN', mode: 'HTTP' }),
     );
     expect(order.state).toBe('PENDING');
     await t.carol.click(order.card, 'order_cancel');
-    await order.ends('CANCELLED');
+    await order.waitForResult('CANCELLED');
   });
 
   test('stays when the admin who linked it leaves, and admins are notified', async () => {
     await t.workspace.changePerson('U0ADA', { is_admin: true });
-    const order = await ask(t.workspace, t.carol, '/domain renew bakery.rest');
+    const order = await requestByCommand(t.workspace, t.carol, '/domain renew bakery.rest');
     await t.workspace.changePerson('U0BOB', { is_admin: true });
-    expect(await replyAfter(t.bob, async () => closed(await linkTeam(t.bob)))).toContain('Saved as');
+    expect(await replyAfter(t.bob, async () => expectFormClosed(await linkTeam(t.bob)))).toContain(
+      'Saved as',
+    );
     await t.workspace.changePerson('U0BOB', { deleted: true });
     await t.workspace.waitFor(
       () => t.workspace.messages('D0ADA').find((message) => textOf(message).includes('left the workspace')),
@@ -203,18 +209,18 @@ describe('the team’s account', () => {
     );
     await t.workspace.changePerson('U0BOB', { deleted: false, is_admin: false });
     await t.bob.click(order.card, 'order_approve');
-    await order.ends('SUCCEEDED');
+    await order.waitForResult('SUCCEEDED');
   });
 
   test('isn’t used after it is unlinked: a pending order fails on approval', async () => {
-    const order = await ask(t.workspace, t.carol, '/domain renew oven.rest');
-    expect(await answerTo(t.workspace, t.ada, '/domain unlink team')).toContain(
+    const order = await requestByCommand(t.workspace, t.carol, '/domain renew oven.rest');
+    expect(await readCommandReply(t.workspace, t.ada, '/domain unlink team')).toContain(
       'Deleted: the team’s account',
     );
     await t.bob.click(order.card, 'order_approve');
-    expect(textOf(await order.ends('FAILED'))).toContain('The team’s account is no longer linked');
+    expect(textOf(await order.waitForResult('FAILED'))).toContain('The team’s account is no longer linked');
     expect(requestsOf(t.service, order)).toEqual([]);
-    expect(await answerTo(t.workspace, t.carol, '/domain renew ramen.rest')).toContain(
+    expect(await readCommandReply(t.workspace, t.carol, '/domain renew ramen.rest')).toContain(
       'You have no linked account yet',
     );
   });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { actUntilOpened, DOMAINS } from '../support/demo.ts';
-import { IMPATIENT, type RunningBot, type Surroundings, startSurroundings } from '../support/harness.ts';
-import { orderAfter, type SeenOrder } from '../support/orders.ts';
+import { type RunningBot, SHORT_LEASES, type Surroundings, startSurroundings } from '../support/harness.ts';
+import { type VisibleOrder, waitForOrder } from '../support/orders.ts';
 import { linkTwoFactor } from '../support/people.ts';
 
 /*
@@ -16,20 +16,20 @@ let one: RunningBot;
 let two: RunningBot;
 beforeAll(async () => {
   s = await startSurroundings();
-  two = await s.start(IMPATIENT);
-  one = await s.start(IMPATIENT);
+  two = await s.start(SHORT_LEASES);
+  one = await s.start(SHORT_LEASES);
 }, MAX_WAIT_MS);
 afterAll(() => s.stop());
 
 /** Requests a redirect at a bot. */
-async function requestRedirectAt(bot: RunningBot, target: string): Promise<SeenOrder> {
+async function requestRedirectAt(bot: RunningBot, target: string): Promise<VisibleOrder> {
   const { workspace } = s;
   const carol = workspace.as('U0CAROL');
   workspace.setRequestUrl(`${bot.url}/slack/events`);
   const form = await actUntilOpened(workspace, carol, () =>
     carol.command(DOMAINS, '/domain redirect shop.cafe.rest'),
   );
-  return orderAfter(workspace, () =>
+  return waitForOrder(workspace, () =>
     carol.submit(form, { source: 'shop.cafe.rest', target, type: 'domain', mode: 'single' }),
   );
 }
@@ -38,11 +38,11 @@ test(
   'the session opened when linking is shared by all bots and survives a restart',
   async () => {
     await linkTwoFactor(s.workspace, s.workspace.as('U0CAROL'));
-    await (await requestRedirectAt(one, 'https://a.example')).ends('SUCCEEDED');
-    await (await requestRedirectAt(two, 'https://b.example')).ends('SUCCEEDED');
+    await (await requestRedirectAt(one, 'https://a.example')).waitForResult('SUCCEEDED');
+    await (await requestRedirectAt(two, 'https://b.example')).waitForResult('SUCCEEDED');
     await one.child.kill('SIGTERM');
-    one = await s.start(IMPATIENT);
-    await (await requestRedirectAt(one, 'https://c.example')).ends('SUCCEEDED');
+    one = await s.start(SHORT_LEASES);
+    await (await requestRedirectAt(one, 'https://c.example')).waitForResult('SUCCEEDED');
 
     const answerCodes = (task: 'session.create' | 'redirect.update') =>
       s.service.requestsFor({ task }).map(({ answerCode }) => answerCode);

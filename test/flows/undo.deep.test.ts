@@ -1,8 +1,8 @@
 import type { Message } from '@domain-steward/slack-workspace';
 import { beforeAll, expect, test } from 'vitest';
-import { answerTo, buttonsOf, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
+import { actAndReadReply, buttonsOf, readCommandReply, textOf, until, useTestDemo } from '../support/demo.ts';
 import { detailsOf } from '../support/looking.ts';
-import { orderAfter, requestsOf, type SeenOrder } from '../support/orders.ts';
+import { requestsOf, type VisibleOrder, waitForOrder } from '../support/orders.ts';
 
 /* For 48 hours after a nameserver change, the bot checks the new nameservers and offers to restore the old ones. */
 
@@ -11,7 +11,7 @@ const HOUR_MS = 3_600_000;
 const OLD = ['ns1.dns.example', 'ns2.dns.example'];
 const NEW = ['ns1.new.example', 'ns2.new.example'];
 const RECORDS = ['@ A 198.51.100.8', 'www A 198.51.100.8', '@ MX 10 mail.cafe.rest'];
-let changeOrder: SeenOrder;
+let changeOrder: VisibleOrder;
 
 const dns = () => {
   const { sandbox } = t.demo.dns;
@@ -20,7 +20,7 @@ const dns = () => {
 };
 
 async function requestDraft(line: string): Promise<Message> {
-  await answerTo(t.workspace, t.alice, `/domain ${line}`);
+  await readCommandReply(t.workspace, t.alice, `/domain ${line}`);
   const draft = t.alice.ephemerals().at(-1);
   if (draft === undefined) throw new Error('no confirmation was requested');
   return draft;
@@ -40,12 +40,14 @@ async function advanceUntil(hours: number, words: RegExp): Promise<void> {
 beforeAll(async () => {
   for (const host of NEW) await dns().addNameserver(host);
   dns().world.serve('bar.rest', NEW, RECORDS);
-  await answerTo(t.workspace, t.alice, '/domain watch bar.rest');
+  await readCommandReply(t.workspace, t.alice, '/domain watch bar.rest');
   await until(
     'a lookup',
     async () => {
       await t.demo.bot.catchUp();
-      return (await answerTo(t.workspace, t.alice, '/domain name bar.rest')).includes('No changes since');
+      return (await readCommandReply(t.workspace, t.alice, '/domain name bar.rest')).includes(
+        'No changes since',
+      );
     },
     25_000,
   );
@@ -53,8 +55,8 @@ beforeAll(async () => {
 
 test('the card offers to undo the change and shows the previous nameservers', async () => {
   const draft = await requestDraft(`nameservers bar.rest ${NEW.join(' ')}`);
-  changeOrder = await orderAfter(t.workspace, () => t.alice.click(draft, 'order_confirm'));
-  await changeOrder.ends('SUCCEEDED');
+  changeOrder = await waitForOrder(t.workspace, () => t.alice.click(draft, 'order_confirm'));
+  await changeOrder.waitForResult('SUCCEEDED');
   expect(textOf(changeOrder.card)).toMatch(/Undo by .* to restore `ns1\.dns\.example`, `ns2\.dns\.example`/);
   expect(buttonsOf(changeOrder.card)).toContain('order_undo');
 });
@@ -72,13 +74,13 @@ test('the thread reports once when the new nameservers answer and when they stop
 });
 
 test('an approver can undo the change with a draft that sends the previous nameservers', async () => {
-  await toldAfter(t.workspace, t.bob, () => t.bob.click(changeOrder.card, 'order_undo'));
+  await actAndReadReply(t.workspace, t.bob, () => t.bob.click(changeOrder.card, 'order_undo'));
   const draft = t.bob.ephemerals().at(-1);
   if (draft === undefined) throw new Error('no confirmation was requested');
   expect(buttonsOf(draft)).toEqual(['order_confirm']);
   expect(textOf(draft)).toMatch(/ns1\.dns\.example/);
-  const undo = await orderAfter(t.workspace, () => t.bob.click(draft, 'order_confirm'));
-  await undo.ends('SUCCEEDED');
+  const undo = await waitForOrder(t.workspace, () => t.bob.click(draft, 'order_confirm'));
+  await undo.waitForResult('SUCCEEDED');
   expect(await detailsOf(t.workspace, t.bob, undo.card)).toContain(`Undo of order ${changeOrder.id}`);
   const [request, ...others] = requestsOf(t.service, undo);
   expect(others).toEqual([]);
@@ -109,8 +111,8 @@ test('a card without known previous nameservers explains it and has no Undo butt
   const form = t.alice.openedViews().length;
   await t.alice.click(draft, 'order_confirm');
   const view = await t.workspace.waitFor(() => t.alice.openedViews()[form], { what: 'the form' });
-  const order = await orderAfter(t.workspace, () => t.alice.submit(view, { name: 'deli.rest' }));
-  await order.ends('SUCCEEDED');
+  const order = await waitForOrder(t.workspace, () => t.alice.submit(view, { name: 'deli.rest' }));
+  await order.waitForResult('SUCCEEDED');
   dns().faults.clear();
   expect(textOf(order.card)).toContain('The previous nameservers are unknown');
   expect(buttonsOf(order.card)).not.toContain('order_undo');

@@ -1,6 +1,20 @@
 import { afterEach, expect, test } from 'vitest';
-import { answerTo, buttonsOf, DOMAINS, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
-import { approvedBy, ask, chargesFor, requestsOf, type SeenOrder } from '../support/orders.ts';
+import {
+  actAndReadReply,
+  buttonsOf,
+  DOMAINS,
+  readCommandReply,
+  textOf,
+  until,
+  useTestDemo,
+} from '../support/demo.ts';
+import {
+  approveRequested,
+  chargesFor,
+  requestByCommand,
+  requestsOf,
+  type VisibleOrder,
+} from '../support/orders.ts';
 import { clickAs, giveReason } from '../support/people.ts';
 
 /*
@@ -16,14 +30,17 @@ const t = useTestDemo({ settings: { SERVICE_TIMEOUT: '1s' } });
 afterEach(() => t.service.faults.clear());
 
 /** Renews a watched name, whose date the registry has shown before, with an unknown outcome. */
-async function requestUnknownRenewal(name: string, kind: 'drop_after' | 'hang'): Promise<SeenOrder> {
+async function requestUnknownRenewal(name: string, kind: 'drop_after' | 'hang'): Promise<VisibleOrder> {
   await t.alice.command(DOMAINS, `/domain watch ${name}`);
   await until(`a registry lookup of ${name}`, async () => {
     return (await t.demo.bot.expiry.find(name))?.expiry?.source === 'rdap';
   });
   t.service.faults.set({ kind, match: { task: 'domain.renew', name }, times: 1 });
-  const order = await approvedBy(t.bob, ask(t.workspace, t.alice, `/domain renew ${name}`));
-  await order.ends('UNKNOWN');
+  const order = await approveRequested(
+    t.bob,
+    requestByCommand(t.workspace, t.alice, `/domain renew ${name}`),
+  );
+  await order.waitForResult('UNKNOWN');
   return order;
 }
 
@@ -37,16 +54,16 @@ test('a changed expiry over plain HTTP is a hint, not proof, and an approver set
   });
   const { card } = order;
   expect(order.state).toBe('UNKNOWN');
-  const unwatched = await answerTo(t.workspace, t.alice, '/domain unwatch cafe.rest');
+  const unwatched = await readCommandReply(t.workspace, t.alice, '/domain unwatch cafe.rest');
   expect(unwatched, 'while it is unknown').toContain('Another person must confirm this change');
   expect(textOf(card)).toMatch(
     /shows the expiry date .*Before this was sent, it was .*The record came over plain HTTP\. Source:/,
   );
-  const history = await answerTo(t.workspace, t.alice, `/domain order ${order.id}`);
+  const history = await readCommandReply(t.workspace, t.alice, `/domain order ${order.id}`);
   expect(history).toMatch(/found in public records: `[^`]+` “The registry shows/);
   const form = await giveReason(t.workspace, t.bob, card, 'order_resolve_done', 'The invoice shows it');
   expect(textOf(form)).toMatch(/not proof.*plain HTTP/s);
-  const reply = await order.ends('SUCCEEDED');
+  const reply = await order.waitForResult('SUCCEEDED');
   expect(textOf(reply)).toMatch(/<@U0BOB> marked this as done/);
   expect(textOf(order.card), 'the settled card').not.toContain('not proof');
   expect(chargesFor(t.service, 'cafe.rest')).toBe(1);
@@ -60,7 +77,7 @@ test('an unchanged expiry after two weeks is shown, but doesn’t settle the ord
   await t.workspace.waitFor(() => textOf(order.card).includes('No renewal found') || undefined, {
     what: 'the hint on the card',
   });
-  await t.allShown();
+  await t.waitUntilSlackIsCurrent();
   expect(order.state).toBe('UNKNOWN');
   expect(buttonsOf(order.card)).toEqual(['order_resolve_done', 'order_resolve_failed', 'order_look']);
   expect(chargesFor(t.service, 'bar.rest')).toBe(0);
@@ -77,7 +94,7 @@ test('an order that the registry doesn’t show can be retried only after an app
   expect(buttonsOf(unknown)).toEqual(['order_resolve_done', 'order_resolve_failed']);
 
   await giveReason(t.workspace, t.bob, unknown, 'order_resolve_failed', 'Not on the invoice');
-  const settled = await order.ends('FAILED');
+  const settled = await order.waitForResult('FAILED');
   expect(textOf(settled)).toMatch(/<@U0BOB> marked this as failed.*Not on the invoice/s);
   expect(requestsOf(t.service, order)).toHaveLength(1);
 
@@ -95,12 +112,12 @@ test('an order that the registry doesn’t show can be retried only after an app
 });
 
 test('a forged Retry is refused while the outcome is unknown', async () => {
-  const order = await ask(t.workspace, t.alice, '/domain renew soup.rest');
+  const order = await requestByCommand(t.workspace, t.alice, '/domain renew soup.rest');
   t.service.faults.set({ kind: 'hang', match: { task: 'domain.renew' }, times: 1 });
   await t.bob.click(order.card, 'order_approve');
-  await order.ends('UNKNOWN');
+  await order.waitForResult('UNKNOWN');
   const before = t.workspace.messages(DOMAINS).length;
-  const answer = await toldAfter(t.workspace, t.alice, () =>
+  const answer = await actAndReadReply(t.workspace, t.alice, () =>
     clickAs(t.workspace, t.alice.user.id, 'order_retry', order.id),
   );
   expect(answer).toMatch(/Only failed orders can be retried/);

@@ -1,9 +1,16 @@
 import type { View } from '@domain-steward/slack-workspace';
 import { expect, it } from 'vitest';
 import { diffPrices } from '../../src/money/prices.ts';
-import { actUntilOpened, answerTo, DOMAINS, toldAfter, until, useTestDemo } from '../support/demo.ts';
-import { orderOf, SeenOrder } from '../support/orders.ts';
-import { closed } from '../support/people.ts';
+import {
+  actAndReadReply,
+  actUntilOpened,
+  DOMAINS,
+  readCommandReply,
+  until,
+  useTestDemo,
+} from '../support/demo.ts';
+import { orderOf, VisibleOrder } from '../support/orders.ts';
+import { expectFormClosed } from '../support/people.ts';
 
 /*
  * Many orders are pending, and Slack accepts 50 updates a minute. Settings, stand-ins and the policy update cards in the
@@ -21,7 +28,7 @@ const pending = () =>
     .filter((message) => orderOf(message)?.state === 'PENDING' && message.metadata);
 
 async function openFormFrom(command: string, button: string, value?: string) {
-  await answerTo(t.workspace, t.ada, command);
+  await readCommandReply(t.workspace, t.ada, command);
   const shown = t.ada.ephemerals().at(-1);
   if (shown === undefined) throw new Error(`no reply to ${command}`);
   const which = value === undefined ? {} : { value };
@@ -30,7 +37,7 @@ async function openFormFrom(command: string, button: string, value?: string) {
 
 /** Submits a form. @returns the reply */
 function submitForm(form: View, values: Readonly<Record<string, string>>): Promise<string> {
-  return toldAfter(t.workspace, t.ada, async () => closed(await t.ada.submit(form, values)));
+  return actAndReadReply(t.workspace, t.ada, async () => expectFormClosed(await t.ada.submit(form, values)));
 }
 
 it('an unrelated change updates no card, and a clicked card is updated before others', async () => {
@@ -50,12 +57,12 @@ it('an unrelated change updates no card, and a clicked card is updated before ot
       names.slice(from, from + AT_ONCE).map((name) => t.alice.command(DOMAINS, `/domain renew ${name}`)),
     );
   await until('all pending cards', async () => pending().length === ORDERS, 60_000);
-  await t.allShown();
+  await t.waitUntilSlackIsCurrent();
 
   const before = updates().length;
   const budget = await openFormFrom('/domain spend', 'budget_add');
   await submitForm(budget, { tag: 'nobody', amount: '20.00', span: 'month' });
-  await t.allShown();
+  await t.waitUntilSlackIsCurrent();
   expect(updates().length - before, 'updates after a budget for an unused tag').toBe(0);
 
   t.workspace.rateLimits.enabled = true;
@@ -65,10 +72,10 @@ it('an unrelated change updates no card, and a clicked card is updated before ot
   await until('the first update', async () => updates().length > before);
   const waits: number[] = [];
   for (const card of pending().slice(-8)) {
-    const order = new SeenOrder(t.workspace, orderOf(card)?.id ?? '', DOMAINS);
+    const order = new VisibleOrder(t.workspace, orderOf(card)?.id ?? '', DOMAINS);
     const clickedAt = performance.now();
     await t.bob.click(order.card, 'order_approve');
-    await order.ends('SUCCEEDED', 20_000);
+    await order.waitForResult('SUCCEEDED', 20_000);
     waits.push(performance.now() - clickedAt);
   }
   const sent = updates().slice(before);

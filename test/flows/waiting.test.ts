@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { diffPrices } from '../../src/money/prices.ts';
-import { actUntilOpened, answerTo, textOf, useTestDemo } from '../support/demo.ts';
+import { actUntilOpened, readCommandReply, textOf, useTestDemo } from '../support/demo.ts';
 
 /* The cost of waiting is shown wherever people decide about a name. */
 
@@ -26,9 +26,9 @@ test('the cost of waiting is shown by /domain name and before a lapse, and sorts
   for (const name of ['zebra.rest', 'aaa.example']) {
     if (name.endsWith('.rest')) t.service.state.addDomain({ name, context: 4, expires: noon });
     const day = name.endsWith('.rest') ? '' : ` ${new Date(noon).toISOString().slice(0, 10)}`;
-    await answerTo(t.workspace, t.alice, `/domain watch ${name}${day}`);
+    await readCommandReply(t.workspace, t.alice, `/domain watch ${name}${day}`);
   }
-  expect(await answerTo(t.workspace, t.alice, '/domain name zebra.rest')).toMatch(
+  expect(await readCommandReply(t.workspace, t.alice, '/domain name zebra.rest')).toMatch(
     /Deadlines and costs: renew by .*, about €18\.00, then late renewal .* then restore for about €98\.00 until .*, then you can lose it/,
   );
 

@@ -6,8 +6,16 @@ import type { Message } from '@domain-steward/slack-workspace';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Demo, startDemo } from '../../demo/demo.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { actUntilOpened, answerTo, buttonsOf, DOMAINS, link, textOf, until } from '../support/demo.ts';
-import { orderAfter } from '../support/orders.ts';
+import {
+  actUntilOpened,
+  buttonsOf,
+  DOMAINS,
+  link,
+  readCommandReply,
+  textOf,
+  until,
+} from '../support/demo.ts';
+import { waitForOrder } from '../support/orders.ts';
 import { type RunningWhois, startWhois } from '../support/whois-server.ts';
 
 /*
@@ -26,7 +34,7 @@ let whois: RunningWhois;
 let demo: Demo;
 
 const ada = () => demo.workspace.as('U0ADA');
-const send = (line: string) => answerTo(demo.workspace, ada(), `/domain ${line}`);
+const send = (line: string) => readCommandReply(demo.workspace, ada(), `/domain ${line}`);
 
 function register(name: string, days: number, registrar = 'Sandbox Registrar Ltd'): void {
   const noon = new Date(demo.service.clock.registry() + days * DAY_MS).setUTCHours(12, 0, 0, 0);
@@ -142,11 +150,17 @@ test('connecting a domain service later loses nothing, and a renewal can be orde
   await start({ REMINDER_CHANNEL: '' });
   const { workspace } = demo;
   const alice = workspace.as('U0ALICE');
-  expect(await answerTo(workspace, alice, '/domain expiring 3000')).toMatch(/cafe\.rest[\s\S]*laden\.io/);
+  expect(await readCommandReply(workspace, alice, '/domain expiring 3000')).toMatch(
+    /cafe\.rest[\s\S]*laden\.io/,
+  );
   await link(workspace, alice, SANDBOX_ACCOUNTS.alice);
-  const order = await orderAfter(workspace, () => alice.command(DOMAINS, '/domain renew bar.rest'), DOMAINS);
+  const order = await waitForOrder(
+    workspace,
+    () => alice.command(DOMAINS, '/domain renew bar.rest'),
+    DOMAINS,
+  );
   await workspace.as('U0BOB').click(order.card, 'order_approve');
-  await order.ends('SUCCEEDED');
+  await order.waitForResult('SUCCEEDED');
 });
 
 test('a name at another registrar can be marked as renewed there, or renewed by an order', async () => {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { NO_SERVICE } from '../../src/slack/help/help.view.ts';
 import { COMMANDS } from '../../src/slack/index.ts';
-import { answerTo, DOMAINS, textOf, until, useTestDemo } from '../support/demo.ts';
+import { DOMAINS, readCommandReply, textOf, until, useTestDemo } from '../support/demo.ts';
 
 /* The bot with only Slack's tokens: no domain service, approvers or reminder channel. */
 
@@ -12,7 +12,7 @@ const NO_SETTINGS = {
 
 const t = useTestDemo({ settings: NO_SETTINGS, linked: [] });
 
-const send = (line: string) => answerTo(t.workspace, t.ada, `/domain ${line}`);
+const send = (line: string) => readCommandReply(t.workspace, t.ada, `/domain ${line}`);
 
 const WITHOUT_SERVICE = /^(help|name|names|rules|orders?|key|away|back|(un)?watch|expiring|calendar)$/;
 

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { Message } from '@domain-steward/slack-workspace';
 import { afterAll, afterEach, expect, test } from 'vitest';
 import { formatCanonicalJson } from '../../src/lib/canonical-json.ts';
-import { answerTo, openForm, textOf, until, useTestDemo } from '../support/demo.ts';
-import { approvedBy, ask } from '../support/orders.ts';
+import { openForm, readCommandReply, textOf, until, useTestDemo } from '../support/demo.ts';
+import { approveRequested, requestByCommand } from '../support/orders.ts';
 import { type ReceivedWebhook, startReceiver, WEBHOOK_SECRET } from '../support/webhook-receiver.ts';
 
 /* Webhooks, from the event to the receiver. */
@@ -46,8 +46,11 @@ async function sendTest(): Promise<void> {
 
 test('an unknown outcome sends a webhook without the reason', async () => {
   t.service.faults.set({ kind: 'drop_before', times: 1, match: { task: 'domain.renew' } });
-  const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew cafe.rest -- client paid'));
-  await order.ends('UNKNOWN');
+  const order = await approveRequested(
+    t.bob,
+    requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest -- client paid'),
+  );
+  await order.waitForResult('UNKNOWN');
   const { body } = await waitForWebhook('order.unknown');
   expect(body.data).toMatchObject({ order_id: order.id, task: 'renew', names: ['cafe.rest'] });
   expect(JSON.stringify(body)).not.toContain('client paid');
@@ -55,7 +58,7 @@ test('an unknown outcome sends a webhook without the reason', async () => {
 
 test('the latest seal is sent each hour, in full and with its anchor', async () => {
   const since = receiver.received.length;
-  await answerTo(t.workspace, t.alice, '/domain watch sealed.example');
+  await readCommandReply(t.workspace, t.alice, '/domain watch sealed.example');
   await advance(HOUR_MS);
   const { data } = (await waitForWebhook('seal.created', since)).body;
   if (!('anchor' in data)) throw new Error('no anchor');

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openDatabase } from '../../src/store/database.ts';
 import { createLedgerStore } from '../../src/store/ledger.ts';
-import { type LedgerRig, startLedgerRig, textOf, verifyText } from './rig.ts';
+import { formatLines, type LedgerRig, startLedgerRig, verifyText } from './rig.ts';
 
 /*
  * Kills sealers at random times. A sealer works in one transaction, so closing its connection kills it.
@@ -15,7 +15,7 @@ let rig: LedgerRig;
 beforeAll(async () => {
   rig = await startLedgerRig();
 });
-afterAll(() => rig.end());
+afterAll(() => rig.close());
 
 /** Closes connections in a sealer's transaction. @returns their count */
 async function killSealers(): Promise<number> {
@@ -35,7 +35,7 @@ test(`${KILLS} kills while sealing leave one chain with every event sealed once`
     const database = openDatabase({ url: rig.url, maxConnections: 2 });
     const ledger = rig.ledger({ store: createLedgerStore(database, '') });
     while (!isOver)
-      await ledger.turn().catch(() => {
+      await ledger.runOnce().catch(() => {
         failures += 1;
       });
     await database.close();
@@ -44,15 +44,15 @@ test(`${KILLS} kills while sealing leave one chain with every event sealed once`
   let killed = 0;
   let written = 0;
   while (killed < KILLS) {
-    await rig.happen(3);
+    await rig.writeEvents(3);
     written += 3;
     await sleep(Math.random() * 4);
     killed += await killSealers();
   }
   isOver = true;
   await Promise.all(sealers);
-  await rig.running.turn();
-  const report = await verifyText(await textOf(rig.ledger().streamFile()), { key: rig.key.fingerprint });
+  await rig.running.runOnce();
+  const report = await verifyText(await formatLines(rig.ledger().streamFile()), { key: rig.key.fingerprint });
   expect(report).toMatchObject({
     verdict: 'proved',
     differences: [],

@@ -8,28 +8,28 @@ import { forgetPerson } from '../../src/store/forget-person.ts';
 import { createLedgerKeyStore } from '../../src/store/ledger.ts';
 import { withSession } from '../../src/store/session.ts';
 import { at, collect } from '../store/order-rig.ts';
-import { HOUR_MS, type LedgerRig, startLedgerRig, tamper, textOf, verifyText } from './rig.ts';
+import { formatLines, HOUR_MS, type LedgerRig, startLedgerRig, tamper, verifyText } from './rig.ts';
 
 let rig: LedgerRig;
 beforeEach(async () => {
   rig = await startLedgerRig();
 });
-afterEach(() => rig.end());
+afterEach(() => rig.close());
 
 /** Writes and seals events: one seal for each number. */
 async function sealEvents(...sizes: readonly number[]): Promise<void> {
   for (const size of sizes) {
-    await rig.happen(size);
-    await rig.running.turn();
+    await rig.writeEvents(size);
+    await rig.running.runOnce();
   }
 }
 
 async function sealOldEvents(size: number): Promise<void> {
-  await rig.happen(size, at(0));
-  await rig.running.turn();
+  await rig.writeEvents(size, at(0));
+  await rig.running.runOnce();
 }
 
-const file = () => textOf(rig.ledger().streamFile());
+const file = () => formatLines(rig.ledger().streamFile());
 const newest = async () => {
   const seal = await rig.ledgerStore.findNewestSeal();
   if (seal === undefined) throw new Error('no seal found');
@@ -49,7 +49,7 @@ describe('sealing', () => {
   });
 
   test('includes events that commit late, and numbers events without gaps', async () => {
-    await rig.happen();
+    await rig.writeEvents();
     const late = await rig.database.transaction(async (run) => {
       const insert = `INSERT INTO events (subject_kind, subject_id, kind, actor, at, data)
         VALUES ('name', 'late.rest', 'name_watched', 'U0BOB', now(), '{}')`;
@@ -72,10 +72,10 @@ describe('sealing', () => {
 
   test('in several processes at once creates one chain, with every event sealed once', async () => {
     for (let round = 0; round < 4; round += 1) {
-      await rig.happen(5);
-      await Promise.all(Array.from({ length: 4 }, () => rig.ledger().turn()));
+      await rig.writeEvents(5);
+      await Promise.all(Array.from({ length: 4 }, () => rig.ledger().runOnce()));
     }
-    await rig.ledger().turn();
+    await rig.ledger().runOnce();
     expect(await verifyText(await file())).toMatchObject({ verdict: 'proved', events: { count: 20 } });
     expect(await rig.sql('SELECT FROM unsealed_events')).toEqual([]);
   });
@@ -83,19 +83,19 @@ describe('sealing', () => {
   test('stops and warns if another key has signed the latest seal', async () => {
     await sealEvents(2);
     const other = { key: parseLedgerKey(createLedgerKey()) };
-    await rig.happen(2);
-    await rig.ledger(other).turn();
+    await rig.writeEvents(2);
+    await rig.ledger(other).runOnce();
     expect(await newest()).toMatchObject({ n: 1 });
     await rig.ledger(other).checkIfDue();
     expect(await listReports()).toEqual([[{ code: 'other_key', count: 1, first: 1 }]]);
   });
 
   test('warns once if events stay unsealed', async () => {
-    await rig.happen();
+    await rig.writeEvents();
     await rig.sql(`UPDATE unsealed_events SET since = now() - interval '61 s'`);
     const idle = rig.ledger({ key: undefined });
-    await idle.turn();
-    await idle.turn();
+    await idle.runOnce();
+    await idle.runOnce();
     expect(await rig.sql(`SELECT FROM events WHERE kind = 'sealing_stalled'`)).toHaveLength(1);
     expect(await rig.sql(`SELECT FROM notifications WHERE subject_kind = 'event'`)).toHaveLength(1);
   });
@@ -110,10 +110,10 @@ describe('anchors', () => {
     await sealEvents(1, 1);
     expect(await anchors()).toEqual([3]);
     rig.pass(HOUR_MS);
-    await rig.running.turn();
+    await rig.running.runOnce();
     expect(await anchors()).toEqual([3, 4]);
     rig.pass(HOUR_MS);
-    await rig.running.turn();
+    await rig.running.runOnce();
     expect(await anchors()).toEqual([3, 4]);
     expect(
       await rig.sql(`SELECT subject_id, version FROM notifications WHERE subject_kind = 'anchors'`),
@@ -181,9 +181,9 @@ describe('checking the ledger', () => {
     await tamper(rig, 'DELETE FROM anchors');
     await rig.ledger().checkIfDue();
     expect(await listReports()).toEqual([[{ code: 'rolled_back', count: 1, first: 2 }]]);
-    await rig.happen();
+    await rig.writeEvents();
     const elsewhere = { load: async () => undefined, save: async () => undefined };
-    await rig.ledger({ anchorFile: elsewhere }).turn();
+    await rig.ledger({ anchorFile: elsewhere }).runOnce();
     await rig.ledger().checkIfDue();
     expect((await listReports()).at(-1)).toEqual([{ code: 'other_history', count: 1, first: 2 }]);
   });
@@ -196,10 +196,10 @@ describe('checking the ledger', () => {
     await tamper(rig, 'DELETE FROM ledger_entries WHERE seq > 2');
     await tamper(rig, 'DELETE FROM events WHERE seq > 2');
     await tamper(rig, 'DELETE FROM anchors');
-    await rig.happen();
+    await rig.writeEvents();
     // A starting process seals before it has checked the whole ledger.
     const starting = rig.ledger();
-    await starting.turn();
+    await starting.runOnce();
     expect(await listReports()).toEqual([[{ code: 'rolled_back', count: 1, first: 2 }]]);
     expect(await rig.sql(`SELECT FROM notifications WHERE subject_kind = 'event'`)).toHaveLength(1);
     const first = (await file()).split('\n').find((line) => line.includes('"rolled_back"'));
@@ -208,7 +208,7 @@ describe('checking the ledger', () => {
     expect(JSON.parse(first ?? '{}')).toMatchObject({ kind: 'ledger_differs', seq: seal.to });
     rig.pass(HOUR_MS);
     await sealEvents(1);
-    await starting.turn();
+    await starting.runOnce();
     expect(await listReports(), 'reports of the rollback').toHaveLength(1);
   });
 
@@ -216,8 +216,8 @@ describe('checking the ledger', () => {
     await sealEvents(2);
     rig.pass(HOUR_MS);
     await sealEvents(2);
-    await rig.happen();
-    await rig.ledger().turn();
+    await rig.writeEvents();
+    await rig.ledger().runOnce();
     expect(await listReports()).toEqual([]);
   });
 });
@@ -225,13 +225,13 @@ describe('checking the ledger', () => {
 describe('the receipt of an order', () => {
   test('proves its events up to the next anchor', async () => {
     await sealEvents(5);
-    const { order, statement } = await rig.order();
+    const { order, statement } = await rig.createOrder();
     await sealEvents(20, 3);
     rig.pass(HOUR_MS);
     await sealEvents(2);
     const anchored = await newest();
     await sealEvents(2);
-    const text = await textOf(await rig.ledger().buildReceipt(order, statement));
+    const text = await formatLines(await rig.ledger().buildReceipt(order, statement));
     const report = await verifyText(text, { key: rig.key.fingerprint, anchors: [anchored] });
     expect(report).toMatchObject({
       ...{ verdict: 'proved', differences: [], order: order.id },
@@ -256,7 +256,7 @@ describe('the receipt of a signed order', () => {
     await revoke(key('v'));
     await revoke(key('x'));
     await sealEvents(1);
-    const { order, statement } = await rig.order({
+    const { order, statement } = await rig.createOrder({
       signature: { key: key('s') },
       chain: [{ key: key('v') }, { key: key('r') }],
     });
@@ -266,7 +266,7 @@ describe('the receipt of a signed order', () => {
     const lines = (await rig.ledger().buildReceipt(order, statement)) ?? [];
     const subjectIds = lines.flatMap((line) => ('subject' in line ? [line.subject.id] : []));
     expect(subjectIds).toEqual([key('v'), order.id, order.id, key('s')]);
-    const report = await verifyText(await textOf(lines));
+    const report = await verifyText(await formatLines(lines));
     const others = report.differences.filter(({ text }) => !text.includes('its signature does not fit'));
     expect(others).toMatchObject([{ code: 'key', text: expect.stringContaining(`rests on ${key('v')}`) }]);
   });
@@ -275,7 +275,7 @@ describe('the receipt of a signed order', () => {
 describe('forgotten events', () => {
   test('lose their content but keep their hash, and who deleted it', async () => {
     await sealOldEvents(3);
-    await rig.happen(2, at(0));
+    await rig.writeEvents(2, at(0));
     await rig.sql(`SELECT delete_old_events('infinity', 'operator')`);
     expect(JSON.stringify(await rig.sql('SELECT * FROM events'))).not.toContain('because of');
     await sealEvents(2);
@@ -312,7 +312,7 @@ describe('forgotten events', () => {
     await sealEvents(1);
     for (const person of ['U0GONE', 'U0ALSO'])
       await rig.sql(`SELECT forget_person_in_events('${person}', 'operator')`);
-    await rig.ledger().turn();
+    await rig.ledger().runOnce();
     await rig.ledger().checkIfDue();
     expect(await listReports()).toEqual([]);
     expect(await verifyText(await file())).toMatchObject({ verdict: 'proved', unknown: [] });
@@ -335,7 +335,7 @@ describe('forgotten events', () => {
       VALUES ('person', 'U0GONE', 'stand_in_changed', 'U0GONE', now(), '{}')`);
     await sealEvents(1);
     await rig.sql(`SELECT forget_person_in_events('U0GONE', 'operator')`);
-    await rig.ledger().turn();
+    await rig.ledger().runOnce();
     const text = await file();
     expect(text).not.toContain('U0GONE');
     const report = await verifyText(text);
@@ -345,11 +345,11 @@ describe('forgotten events', () => {
 
 describe('the receipt of an order with a forgotten person', () => {
   async function afterForgetting(person: string) {
-    const { order } = await rig.order();
+    const { order } = await rig.createOrder();
     await sealEvents(1);
     await rig.sql('UPDATE orders SET closed_at = now()');
     await withSession(rig.url, (client) => forgetPerson(client, person, { dryRun: false }));
-    const text = await rig.receipt(order.id);
+    const text = await rig.buildReceiptText(order.id);
     expect(text).not.toContain(person);
     return { report: await verifyText(text), order };
   }

@@ -14,7 +14,7 @@ import { orderEvent } from '../support/log.ts';
 function addTurn(ledger: Ledger) {
   return {
     ...ledger,
-    async turn() {
+    async runOnce() {
       await ledger.sealAndAnchor();
       await ledger.alertIfStalled();
     },
@@ -61,7 +61,7 @@ export async function startLedgerRig() {
       now = new Date(now.getTime() + ms);
     },
     /** Stores a requested and approved order. @param approval additional data of its approval */
-    async order(approval: object = {}) {
+    async createOrder(approval: object = {}) {
       const draft = newOrder();
       const statement = tryBuildStatement(draft, ENDPOINTS);
       if (statement === undefined) throw new Error('the order has no statement');
@@ -76,13 +76,13 @@ export async function startLedgerRig() {
       return { order, statement };
     },
     /** The current receipt of an order. */
-    async receipt(orderId: string): Promise<string> {
+    async buildReceiptText(orderId: string): Promise<string> {
       const order = await rig.store.load(orderId, 'system');
       if (order === undefined) throw new Error('order not found');
-      return textOf(await running.buildReceipt(order, tryBuildStatement(order, ENDPOINTS)));
+      return formatLines(await running.buildReceipt(order, tryBuildStatement(order, ENDPOINTS)));
     },
     /** Writes events that aren't about orders. */
-    async happen(times = 1, moment = now): Promise<void> {
+    async writeEvents(times = 1, moment = now): Promise<void> {
       for (let each = 0; each < times; each += 1) {
         count += 1;
         await rig.sql(
@@ -102,7 +102,7 @@ export async function startLedgerRig() {
 export type LedgerRig = Awaited<ReturnType<typeof startLedgerRig>>;
 
 /** Formats a file's lines as text. */
-export async function textOf(
+export async function formatLines(
   lines: AsyncIterable<FileLine> | readonly FileLine[] | undefined,
 ): Promise<string> {
   let text = '';

@@ -9,7 +9,7 @@ import { getUtcDay } from '../../src/zones/calendar-day.ts';
 import type { Rig } from '../orders/rig.ts';
 
 /** Helpers for tests of mandates, on the rig of orders. */
-export function mandatesOn(rig: Rig) {
+export function createMandateHelpers(rig: Rig) {
   return {
     /** Watches a name that expires in some days, with its price in cents; undefined: no price on the list. */
     async watch(
@@ -32,7 +32,7 @@ export function mandatesOn(rig: Rig) {
     },
     /** Alice requests a mandate. */
     ask(changes: Partial<MandateTerms> = {}): Promise<Order> {
-      return rig.ask('mandate', {
+      return rig.requestAccepted('mandate', {
         mandate_names: ['*.rest'],
         max_price: { currency: 'EUR', minor: 2_000 },
         max_total: { currency: 'EUR', minor: 10_000 },
@@ -43,7 +43,7 @@ export function mandatesOn(rig: Rig) {
       });
     },
     /** Alice requests a mandate, and Bob approves it. */
-    async inForce(changes: Partial<MandateTerms> = {}): Promise<Order> {
+    async createMandate(changes: Partial<MandateTerms> = {}): Promise<Order> {
       const { id } = await this.ask(changes);
       const outcome = await approveOrder(rig.orders, id, 'U0BOB');
       if (!outcome.ok) throw new Error(refusalText(outcome.refusal));
@@ -51,7 +51,7 @@ export function mandatesOn(rig: Rig) {
       return rig.read(id);
     },
     run: () => runMandates(rig.mandates),
-    async acts(): Promise<readonly MandateAct[]> {
+    async listActs(): Promise<readonly MandateAct[]> {
       const rows = await rig.sql('SELECT DISTINCT day::text AS day FROM mandate_acts ORDER BY 1');
       const days = rows.map(({ day }) => String(day));
       return (await Promise.all(days.map((day) => rig.mandates.mandates.listActsOfDay(day)))).flat();
@@ -59,23 +59,23 @@ export function mandatesOn(rig: Rig) {
     /** Runs the mandates, and returns their act for a name. */
     async renewName(name: string): Promise<MandateAct> {
       await this.run();
-      const act = (await this.acts()).find((each) => each.name === name);
+      const act = (await this.listActs()).find((each) => each.name === name);
       if (act === undefined) throw new Error(`no mandate has acted for ${name}`);
       return act;
     },
     /** Records the daily mandate message as posted. */
-    async announce(): Promise<void> {
-      const ids = (await this.acts()).map(({ id }) => id);
+    async recordAnnounced(): Promise<void> {
+      const ids = (await this.listActs()).map(({ id }) => id);
       await rig.mandates.mandates.recordAnnounced(ids, rig.now, { channelId: 'C0REMINDERS', ts: '1.1' });
     },
     /** Records another registry lookup with the same result. */
-    async look(): Promise<void> {
+    async recordLookup(): Promise<void> {
       await rig.sql('UPDATE domains SET last_lookup_at = $1', rig.now);
     },
     /** Advances a day and a half, after which everything allowed is sent. */
-    async nextDay(): Promise<void> {
-      rig.pass(DAY_MS + 12 * HOUR_MS);
-      await this.look();
+    async sendNextDay(): Promise<void> {
+      rig.advanceClock(DAY_MS + 12 * HOUR_MS);
+      await this.recordLookup();
       await rig.runDue();
     },
   };

@@ -25,8 +25,8 @@ import { webhookBodySchema } from '../../src/outbox/webhooks/messages.ts';
 import { getUtcDay } from '../../src/zones/calendar-day.ts';
 import { ALICE, type Rig, startRig } from '../orders/rig.ts';
 import { ENDPOINTS } from '../orders/sample.ts';
-import { fails } from '../orders/scripted-service.ts';
-import { mandatesOn } from './mandate-rig.ts';
+import { newServiceError } from '../orders/scripted-service.ts';
+import { createMandateHelpers } from './mandate-rig.ts';
 
 /*
  * Mandates on the real store: how they come into force, the orders they create, why they don't act, and how they end.
@@ -35,10 +35,10 @@ import { mandatesOn } from './mandate-rig.ts';
 const ADA = { id: 'U0ADA', isAdmin: true };
 
 let rig: Rig;
-let on: ReturnType<typeof mandatesOn>;
+let on: ReturnType<typeof createMandateHelpers>;
 beforeAll(async () => {
   rig = await startRig();
-  on = mandatesOn(rig);
+  on = createMandateHelpers(rig);
 });
 beforeEach(() => rig.reset());
 afterAll(() => rig.end());
@@ -47,12 +47,12 @@ const loadRenewalOrder = async (name: string) => rig.read((await on.renewName(na
 const countSentRequests = () => rig.service.received.length;
 async function changeTaskToDelete(id: string): Promise<void> {
   await rig.sql(`UPDATE orders SET task = 'delete' WHERE id = $1`, id);
-  await rig.askedWith(id, `jsonb_build_object('name', 'cafe.rest')`);
+  await rig.changeRequestedInput(id, `jsonb_build_object('name', 'cafe.rest')`);
 }
 
 test('a mandate’s renewal is priced and budgeted for the day it is sent', async () => {
   await on.watch('cafe.rest', 10);
-  await on.inForce();
+  await on.createMandate();
   const priced = new Set<string>();
   const budgeted: string[] = [];
   const context: OrdersContext = {
@@ -101,10 +101,10 @@ describe('a mandate', () => {
 
   test('is in force once approved, without sending anything', async () => {
     await on.watch('cafe.rest', 100);
-    const order = await on.inForce();
+    const order = await on.createMandate();
     expect(order).toMatchObject({ state: 'SUCCEEDED', mandateEnd: undefined });
     expect(countSentRequests()).toBe(0);
-    expect(await rig.story(order.id)).toEqual([
+    expect(await rig.listHistory(order.id)).toEqual([
       'requested by U0ALICE',
       'approved by U0BOB',
       'in_force',
@@ -142,7 +142,7 @@ describe('a mandate', () => {
       },
     };
     const preview = (order: Order) => loadPreview(context, order, mandateTermsSchema.parse(order.input));
-    const older = await on.inForce({ mandate_names: ['old.rest'] });
+    const older = await on.createMandate({ mandate_names: ['old.rest'] });
     expect(await preview(await on.ask())).toMatchObject({
       names: ['cafe.rest', 'dear.rest', 'doubtful.rest', 'old.rest'],
       held: [
@@ -157,7 +157,7 @@ describe('a mandate', () => {
 
   test('is listed with its acts for viewers, and found by its requester and approver', async () => {
     await on.watch('cafe.rest', 10);
-    const { id } = await on.inForce();
+    const { id } = await on.createMandate();
     await on.run();
     await rig.sql('UPDATE orders SET is_private = true WHERE id = $1', id);
     expect(await loadMandateStatuses(rig.mandates, ADA)).toMatchObject({
@@ -187,7 +187,7 @@ describe('a mandate in force', () => {
   test('creates an order for each due name, announces it, and sends it a day later', async () => {
     await on.watch('soon.rest', 13);
     await on.watch('later.rest', 40);
-    const mandate = await on.inForce();
+    const mandate = await on.createMandate();
     const order = await loadRenewalOrder('soon.rest');
     expect(order).toMatchObject({
       task: 'renew',
@@ -196,28 +196,28 @@ describe('a mandate in force', () => {
       mandate: { id: mandate.id },
       input: { names: ['soon.rest'], period: 1 },
     });
-    expect((await on.acts()).map(({ name }) => name)).toEqual(['soon.rest']);
-    await on.announce();
-    rig.pass(DAY_MS - 60_000);
-    await on.look();
+    expect((await on.listActs()).map(({ name }) => name)).toEqual(['soon.rest']);
+    await on.recordAnnounced();
+    rig.advanceClock(DAY_MS - 60_000);
+    await on.recordLookup();
     await rig.runDue();
     expect(countSentRequests()).toBe(0);
-    await on.nextDay();
+    await on.sendNextDay();
     expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
     expect(countSentRequests()).toBe(1);
     await on.run();
-    expect(await on.acts()).toHaveLength(1);
+    expect(await on.listActs()).toHaveLength(1);
   });
 
   test('sends an order only after another registry lookup', async () => {
     await on.watch('soon.rest', 13);
-    await on.inForce();
+    await on.createMandate();
     const order = await loadRenewalOrder('soon.rest');
-    await on.announce();
-    rig.pass(2 * DAY_MS);
+    await on.recordAnnounced();
+    rig.advanceClock(2 * DAY_MS);
     await rig.runDue();
     expect(await rig.read(order.id)).toMatchObject({ state: 'APPROVED' });
-    await on.nextDay();
+    await on.sendNextDay();
     expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
   });
 
@@ -225,28 +225,28 @@ describe('a mandate in force', () => {
     await on.watch('asked.rest', 10);
     await on.watch('lapsing.rest', 10);
     await rig.sql(`UPDATE domains SET lapse_confirmed_at = $1 WHERE name = 'lapsing.rest'`, rig.now);
-    await on.inForce();
-    await rig.ask('renew', { names: ['asked.rest'], period: 1 });
+    await on.createMandate();
+    await rig.requestAccepted('renew', { names: ['asked.rest'], period: 1 });
     await on.run();
-    expect(await on.acts()).toEqual([]);
+    expect(await on.listActs()).toEqual([]);
   });
 
   test('can be stopped for one name by an approver, and creates no other order for it', async () => {
     await on.watch('soon.rest', 13);
-    await on.inForce();
+    await on.createMandate();
     const order = await loadRenewalOrder('soon.rest');
-    await on.announce();
+    await on.recordAnnounced();
     expect(await stopOrder(rig.orders, order.id, 'U0CAROL')).toMatchObject({ ok: true });
-    await on.nextDay();
+    await on.sendNextDay();
     await on.run();
     expect(await rig.read(order.id)).toMatchObject({ state: 'CANCELLED' });
-    expect(await on.acts()).toHaveLength(1);
+    expect(await on.listActs()).toHaveLength(1);
     expect(countSentRequests()).toBe(0);
   });
 
   test('acts once on two replicas', async () => {
     for (const n of [1, 2, 3, 4]) await on.watch(`name${n}.rest`, 10);
-    await on.inForce();
+    await on.createMandate();
     await Promise.all([on.run(), on.run(), on.run()]);
     const rows = await rig.sql('SELECT name, count(*)::int AS n FROM mandate_acts GROUP BY 1 ORDER BY 1');
     expect(rows.map(({ n }) => n)).toEqual([1, 1, 1, 1]);
@@ -257,14 +257,14 @@ describe('a mandate in force', () => {
   test.each([3, 30])('creates orders %i days before expiry if that is its notice', async (notice) => {
     await on.watch('cafe.rest', notice);
     await on.watch('day-after.rest', notice + 0.001);
-    await on.inForce({ notice });
+    await on.createMandate({ notice });
     await on.run();
-    expect((await on.acts()).map(({ name }) => name)).toEqual(['cafe.rest']);
+    expect((await on.listActs()).map(({ name }) => name)).toEqual(['cafe.rest']);
   });
 
   test('doesn’t cover names that expire after its end, which another mandate renews', async () => {
     await on.watch('cafe.rest', 20);
-    const soon = await on.inForce({ until: getUtcDay(new Date(rig.now.getTime() + 6 * DAY_MS)) });
+    const soon = await on.createMandate({ until: getUtcDay(new Date(rig.now.getTime() + 6 * DAY_MS)) });
     const end = { name: 'cafe.rest', expiresAt: new Date(rig.now.getTime() + 20 * DAY_MS) };
     const isRenewed = async () => (await createMandateCheck(rig.mandates))(end);
     expect(await isRenewed()).toBe(false);
@@ -276,8 +276,8 @@ describe('a mandate in force', () => {
       [],
     ]);
     expect((await loadRenewalForecast(rig.mandates, [end], 'system')).uncovered).toEqual(['cafe.rest']);
-    rig.pass(1_000);
-    const long = await on.inForce();
+    rig.advanceClock(1_000);
+    const long = await on.createMandate();
     expect(await isRenewed()).toBe(true);
     expect(await findCoveringMandate(rig.mandates, 'cafe.rest', ADA)).toMatchObject({
       mandate: { order: { id: long.id } },
@@ -292,10 +292,10 @@ describe('a mandate in force', () => {
       [soon.id, 0],
       [long.id, 1],
     ]);
-    rig.pass(6.5 * DAY_MS);
+    rig.advanceClock(6.5 * DAY_MS);
     await on.run();
-    expect(await on.acts(), 'the mandate ends before it can send anything').toEqual([]);
-    rig.pass(2 * DAY_MS);
+    expect(await on.listActs(), 'the mandate ends before it can send anything').toEqual([]);
+    rig.advanceClock(2 * DAY_MS);
     expect(await on.renewName('cafe.rest')).toMatchObject({ mandateId: long.id, held: undefined });
   });
 });
@@ -304,14 +304,14 @@ describe('limits', () => {
   test('are inclusive', async () => {
     await on.watch('a.rest', 10, 2_000);
     await on.watch('b.rest', 11, 2_001);
-    await on.inForce({ max_total: { currency: 'EUR', minor: 2_000 } });
+    await on.createMandate({ max_total: { currency: 'EUR', minor: 2_000 } });
     expect(await on.renewName('a.rest')).toMatchObject({ held: undefined });
     expect(await on.renewName('b.rest')).toMatchObject({ held: 'price_above' });
   });
 
   test('of a period count pending orders, but no stopped orders', async () => {
     for (const [n, name] of ['a.rest', 'b.rest', 'c.rest'].entries()) await on.watch(name, 10 + n);
-    await on.inForce({ max_total: { currency: 'EUR', minor: 4_000 } });
+    await on.createMandate({ max_total: { currency: 'EUR', minor: 4_000 } });
     expect(await on.renewName('c.rest')).toMatchObject({ held: 'total_spent' });
     await stopOrder(rig.orders, (await loadRenewalOrder('a.rest')).id, 'U0ALICE');
     await on.watch('d.rest', 10);
@@ -320,11 +320,11 @@ describe('limits', () => {
 
   test('stop an order after a price increase, and create a regular order instead', async () => {
     await on.watch('a.rest', 10);
-    await on.inForce();
+    await on.createMandate();
     const order = await loadRenewalOrder('a.rest');
-    await on.announce();
+    await on.recordAnnounced();
     rig.prices.set('a.rest', 2_500);
-    await on.nextDay();
+    await on.sendNextDay();
     expect(countSentRequests()).toBe(0);
     expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
     const act = await on.renewName('a.rest');
@@ -344,7 +344,7 @@ describe('limits', () => {
     );
     await on.watch('a.rest', 10);
     await on.watch('b.rest', 11);
-    await on.inForce();
+    await on.createMandate();
     expect(await on.renewName('a.rest')).toMatchObject({ held: undefined });
     expect(await on.renewName('b.rest')).toMatchObject({ held: 'budget_empty' });
     for (const { id } of await rig.budgets.list()) await rig.budgets.remove(id, 'U0ADMIN', rig.now);
@@ -365,21 +365,21 @@ describe('limits', () => {
     test('an order is sent if its own reservation fills the budget', async () => {
       await budgetOf(2_000);
       await on.watch('a.rest', 10);
-      await on.inForce();
+      await on.createMandate();
       const order = await loadRenewalOrder('a.rest');
-      await on.announce();
-      await on.nextDay();
+      await on.recordAnnounced();
+      await on.sendNextDay();
       expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
     });
   });
 
   test('are checked again if midnight passes between the check and the commit of sentAt', async () => {
     await on.watch('a.rest', 10);
-    const mandate = await on.inForce();
+    const mandate = await on.createMandate();
     const { id } = await loadRenewalOrder('a.rest');
-    await on.announce();
-    rig.pass(DAY_MS + 12 * 60 * 60_000);
-    await on.look();
+    await on.recordAnnounced();
+    rig.advanceClock(DAY_MS + 12 * 60 * 60_000);
+    await on.recordLookup();
     const cleared = await checkClearance(rig.mandates, await rig.read(id));
     if (cleared.kind !== 'clear') throw new Error(`the order isn’t clear to send: ${cleared.kind}`);
     const read = {
@@ -393,7 +393,7 @@ describe('limits', () => {
       used: { byDay: [], countOn: () => 0 },
     };
     expect(cleared.sending.check(mandate, read)).toBeUndefined();
-    rig.pass(Date.parse(`${cleared.sending.reservation.day}T00:00:00Z`) + DAY_MS - rig.now.getTime());
+    rig.advanceClock(Date.parse(`${cleared.sending.reservation.day}T00:00:00Z`) + DAY_MS - rig.now.getTime());
     expect(cleared.sending.check(mandate, read)).toBe('day_full');
   });
 });
@@ -418,28 +418,28 @@ const HOLD_REASONS: readonly (readonly [code: string, trigger: () => unknown])[]
 describe('a held renewal', () => {
   test.each(HOLD_REASONS)('%s: a regular order is created immediately', async (code, trigger) => {
     await on.watch('cafe.rest', 10);
-    await on.inForce();
+    await on.createMandate();
     await trigger();
     expect(await on.renewName('cafe.rest')).toMatchObject({ held: code });
     const order = await loadRenewalOrder('cafe.rest');
     expect(order).toMatchObject({ task: 'renew', state: 'PENDING', mandate: undefined });
     await on.run();
-    expect(await on.acts()).toHaveLength(1);
+    expect(await on.listActs()).toHaveLength(1);
     const events = await rig.sql(`SELECT data FROM events WHERE kind = 'mandate_held' ORDER BY seq`);
     expect(events.at(-1)?.['data']).toMatchObject({ holdReason: code });
   });
 
   test('not_announced: a regular order is created while a day is left', async () => {
     await on.watch('cafe.example', 4);
-    await on.inForce({ mandate_names: ['*.example'] });
+    await on.createMandate({ mandate_names: ['*.example'] });
     const order = await loadRenewalOrder('cafe.example');
     // Slack accepts nothing.
-    rig.pass(2 * DAY_MS);
-    await on.look();
+    rig.advanceClock(2 * DAY_MS);
+    await on.recordLookup();
     await rig.runDue();
     expect(await rig.read(order.id), 'it can still be announced').toMatchObject({ state: 'APPROVED' });
-    rig.pass(DAY_MS + 60_000);
-    await on.look();
+    rig.advanceClock(DAY_MS + 60_000);
+    await on.recordLookup();
     await rig.runDue();
     expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
     expect(countSentRequests()).toBe(0);
@@ -449,28 +449,28 @@ describe('a held renewal', () => {
 
   test('earlier_unknown: no order is created while an earlier one’s outcome is unknown', async () => {
     await on.watch('cafe.rest', 10);
-    const former = await rig.ask('renew', { names: ['cafe.rest'], period: 1 });
+    const former = await rig.requestAccepted('renew', { names: ['cafe.rest'], period: 1 });
     await approveOrder(rig.orders, former.id, 'U0BOB');
     rig.service.answer = async () => {
-      throw fails('unknown_outcome');
+      throw newServiceError('unknown_outcome');
     };
     await rig.runDue();
     expect(await rig.read(former.id)).toMatchObject({ state: 'UNKNOWN' });
-    await on.inForce();
+    await on.createMandate();
     expect(await on.renewName('cafe.rest')).toMatchObject({ held: 'earlier_unknown', orderId: undefined });
     expect([...(await rig.store.findOpenOrders('renew', ['cafe.rest'])).values()]).toEqual([former.id]);
   });
 
   test('policy_refuses: no order is created', async () => {
     await on.watch('cafe.rest', 10);
-    await on.inForce();
+    await on.createMandate();
     rig.setPolicy(1, { tasks: ['renew'], decision: 'refuse' });
     expect(await on.renewName('cafe.rest')).toMatchObject({ held: 'policy_refuses', orderId: undefined });
   });
 
   test('price_above: the regular order needs approval even if the policy says free', async () => {
     await on.watch('cafe.rest', 10, 9_999);
-    await on.inForce();
+    await on.createMandate();
     rig.setPolicy(1, { tasks: ['renew'], decision: 'free' });
     expect(await on.renewName('cafe.rest')).toMatchObject({ held: 'price_above' });
     expect(await loadRenewalOrder('cafe.rest')).toMatchObject({ state: 'PENDING' });
@@ -478,7 +478,7 @@ describe('a held renewal', () => {
 
   test('account_gone: the regular order uses another account', async () => {
     await on.watch('cafe.rest', 10);
-    const mandate = await on.inForce();
+    const mandate = await on.createMandate();
     rig.accounts.set('other', { ...ALICE, id: 'other' });
     rig.accounts.delete(mandate.account.id);
     expect(await on.renewName('cafe.rest')).toMatchObject({ held: 'account_gone' });
@@ -488,7 +488,7 @@ describe('a held renewal', () => {
   test('is retried with exponential backoff if its regular order can’t be created', async () => {
     await on.watch('broken.rest', 10, 3_000);
     await on.watch('cafe.rest', 10, 3_000);
-    await on.inForce();
+    await on.createMandate();
     let attempts = 0;
     const create: OrderStore['create'] = async (creation) => {
       if (creation.order.items[0]?.name !== 'broken.rest') return rig.store.create(creation);
@@ -501,44 +501,44 @@ describe('a held renewal', () => {
       await runMandates(deps).catch(() => (reported += 1));
       const due = await rig.mandates.mandates.listDueForRegularOrder(rig.now, 500);
       expect(due, 'nothing due before the next attempt').toEqual([]);
-      rig.pass(10 * MINUTE_MS);
+      rig.advanceClock(10 * MINUTE_MS);
     }
     expect(attempts, 'after 0, 10, 30 and 70 minutes').toBe(4);
     expect(reported).toBe(13);
-    const orders = (await on.acts()).map(({ name, orderId }) => [name, orderId !== undefined]);
+    const orders = (await on.listActs()).map(({ name, orderId }) => [name, orderId !== undefined]);
     expect(orders).toEqual([
       ['broken.rest', false],
       ['cafe.rest', true],
     ]);
-    rig.pass(DAY_MS);
+    rig.advanceClock(DAY_MS);
     await runMandates(rig.mandates);
-    expect((await on.acts()).every(({ orderId }) => orderId !== undefined)).toBe(true);
+    expect((await on.listActs()).every(({ orderId }) => orderId !== undefined)).toBe(true);
     await runMandates(rig.mandates);
   });
 
   test('moved_out: an order isn’t sent after its name has left the mandate’s patterns', async () => {
     await on.watch('cafe.rest', 10, 2_000, ['brand']);
-    await on.inForce({ mandate_names: ['tag:brand'] });
+    await on.createMandate({ mandate_names: ['tag:brand'] });
     const order = await loadRenewalOrder('cafe.rest');
-    await on.announce();
+    await on.recordAnnounced();
     await rig.sql(`UPDATE domains SET tags = '{}'`);
     rig.tags.set('cafe.rest', []);
-    await on.nextDay();
+    await on.sendNextDay();
     expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
     expect(countSentRequests()).toBe(0);
     expect(await on.renewName('cafe.rest')).toMatchObject({ held: 'moved_out' });
   });
 
   test.each([
-    ['another period', (id: string) => rig.askedWith(id, `jsonb_set(input, '{period}', '9')`)],
+    ['another period', (id: string) => rig.changeRequestedInput(id, `jsonb_set(input, '{period}', '9')`)],
     ['another task', (id: string) => changeTaskToDelete(id)],
   ])('moved_out: an order whose row was changed to %s isn’t sent', async (_what, change) => {
     await on.watch('cafe.rest', 10);
-    await on.inForce();
+    await on.createMandate();
     const order = await loadRenewalOrder('cafe.rest');
     await change(order.id);
-    await on.announce();
-    await on.nextDay();
+    await on.recordAnnounced();
+    await on.sendNextDay();
     expect(countSentRequests()).toBe(0);
     expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
     expect(await on.renewName('cafe.rest')).toMatchObject({ held: 'moved_out' });
@@ -546,39 +546,39 @@ describe('a held renewal', () => {
 
   test('set_to_lapse: a name set to lapse after the announcement gets no order', async () => {
     await on.watch('cafe.rest', 10);
-    await on.inForce();
+    await on.createMandate();
     const order = await loadRenewalOrder('cafe.rest');
-    await on.announce();
+    await on.recordAnnounced();
     await rig.sql(`UPDATE domains SET lapse_confirmed_at = $1`, rig.now);
-    await on.nextDay();
+    await on.sendNextDay();
     await on.run();
     expect(countSentRequests()).toBe(0);
     expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
-    expect(await on.acts()).toMatchObject([{ held: 'set_to_lapse', orderId: undefined }]);
+    expect(await on.listActs()).toMatchObject([{ held: 'set_to_lapse', orderId: undefined }]);
     expect(await rig.store.findOpenOrders('renew', ['cafe.rest'])).toEqual(new Map());
   });
 
   test('a stopped name stays stopped when its expiry date is corrected', async () => {
     await on.watch('cafe.rest', 10);
-    await on.inForce();
+    await on.createMandate();
     const order = await loadRenewalOrder('cafe.rest');
     await stopOrder(rig.orders, order.id, 'U0CAROL');
     await rig.sql(`UPDATE domains SET expires_at = expires_at + interval '2 days'`);
     await on.run();
-    expect(await on.acts()).toHaveLength(1);
+    expect(await on.listActs()).toHaveLength(1);
     expect(await rig.store.findOpenOrders('renew', ['cafe.rest'])).toEqual(new Map());
   });
 
   test('nothing is sent after the mandate’s row was changed in the database', async () => {
     await on.watch('cafe.rest', 10);
-    const mandate = await on.inForce();
+    const mandate = await on.createMandate();
     const order = await loadRenewalOrder('cafe.rest');
-    await on.announce();
+    await on.recordAnnounced();
     await rig.sql(
       `UPDATE orders SET input = jsonb_set(input, '{max_total,minor}', '99999999') WHERE id = $1`,
       mandate.id,
     );
-    await on.nextDay();
+    await on.sendNextDay();
     expect(countSentRequests()).toBe(0);
     expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
   });
@@ -589,7 +589,7 @@ test('a held renewal is queued for webhooks', async () => {
     `INSERT INTO webhook_endpoints (team_id, id, served_at, tested_month) VALUES ('', 'e', now(), '2026-11')`,
   );
   await on.watch('cafe.rest', 10, 9_999);
-  const { id } = await on.inForce();
+  const { id } = await on.createMandate();
   await on.renewName('cafe.rest');
   const rows = await rig.sql('SELECT body FROM webhook_deliveries');
   expect(rows.map(({ body }) => webhookBodySchema.parse(JSON.parse(String(body))))).toMatchObject([
@@ -623,7 +623,7 @@ describe('the start after a possible database restore', () => {
 
   test('after an hour, keeps mandates and orders that weren’t due yet', async () => {
     await on.watch('cafe.rest', 10);
-    const mandate = await on.inForce();
+    const mandate = await on.createMandate();
     const order = await loadRenewalOrder('cafe.rest');
     await startAfter(60 * 60_000);
     expect(await rig.read(order.id)).toMatchObject({ state: 'APPROVED' });
@@ -632,27 +632,27 @@ describe('the start after a possible database restore', () => {
 
   test('marks orders as unknown that may have been sent', async () => {
     await on.watch('cafe.rest', 10);
-    await on.inForce();
+    await on.createMandate();
     const order = await loadRenewalOrder('cafe.rest');
-    rig.pass(2 * DAY_MS);
+    rig.advanceClock(2 * DAY_MS);
     await startAfter(60 * 60_000);
     expect(await rig.read(order.id)).toMatchObject({ state: 'UNKNOWN' });
   });
 
   test('ends mandates after more than a day, because their spending is unknown', async () => {
     await on.watch('cafe.rest', 10);
-    const mandate = await on.inForce();
+    const mandate = await on.createMandate();
     await startAfter(25 * 60 * 60_000);
     expect(await rig.read(mandate.id)).toMatchObject({ mandateEnd: { cause: 'database_restored' } });
     await on.run();
-    expect(await on.acts()).toEqual([]);
+    expect(await on.listActs()).toEqual([]);
   });
 });
 
 describe('a mandate ends', () => {
   test('when an approver ends it, which stops unsent orders; others can’t end it', async () => {
     await on.watch('cafe.rest', 10);
-    const { id } = await on.inForce();
+    const { id } = await on.createMandate();
     const order = await loadRenewalOrder('cafe.rest');
     expect(await endMandate(rig.mandates, id, 'U0NOBODY')).toMatchObject({
       ok: false,
@@ -672,10 +672,10 @@ describe('a mandate ends', () => {
 
   test('and leaves its unsent names to another mandate', async () => {
     await on.watch('cafe.rest', 10);
-    const first = await on.inForce();
+    const first = await on.createMandate();
     await loadRenewalOrder('cafe.rest');
-    rig.pass(1_000);
-    const second = await on.inForce();
+    rig.advanceClock(1_000);
+    const second = await on.createMandate();
     await endMandate(rig.mandates, first.id, 'U0ALICE');
     expect(await on.renewName('cafe.rest')).toMatchObject({ mandateId: second.id, held: undefined });
   });
@@ -685,7 +685,7 @@ describe('a mandate ends', () => {
     ['U0BOB', 'approver_left'],
   ])('when %s leaves', async (userId, cause) => {
     await on.watch('cafe.rest', 10);
-    const { id } = await on.inForce();
+    const { id } = await on.createMandate();
     const order = await loadRenewalOrder('cafe.rest');
     rig.absent.set(userId, 'left');
     await on.run();
@@ -695,12 +695,12 @@ describe('a mandate ends', () => {
 
   test('on its end date, after an announcement a week earlier', async () => {
     await on.watch('cafe.rest', 100);
-    const { id } = await on.inForce({ until: '2026-03-31' });
-    rig.pass(24 * DAY_MS);
+    const { id } = await on.createMandate({ until: '2026-03-31' });
+    rig.advanceClock(24 * DAY_MS);
     await rig.store.claimDue('observation', rig.now, 1, 10);
     await rig.main.advance(id, 'observation');
-    expect(await rig.story(id)).toContain('mandate_ending');
-    rig.pass(8 * DAY_MS);
+    expect(await rig.listHistory(id)).toContain('mandate_ending');
+    rig.advanceClock(8 * DAY_MS);
     await rig.main.advance(id, 'observation');
     expect(await rig.read(id)).toMatchObject({ mandateEnd: { cause: 'expired' } });
   });

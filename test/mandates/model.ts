@@ -267,7 +267,7 @@ export function simulateYear(random: Random): Year {
       const { amount, ...facts } = collectFacts(name);
       const sending = {
         mandate: inForce().find(({ id }) => id === order.mandateId),
-        isUnchanged: true,
+        isMandateUnchanged: true,
         name: order.name,
         affectedTags: name.tags,
         plannedExpiry: new Date(order.actedFor),

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS } from '../../src/lib/duration.ts';
 import { stopOrder } from '../../src/orders/stop.ts';
-import { type Rig, startRig, until } from '../orders/rig.ts';
+import { type Rig, startRig, waitUntil } from '../orders/rig.ts';
 import { seeded } from '../support/seeded.ts';
-import { mandatesOn } from './mandate-rig.ts';
+import { createMandateHelpers } from './mandate-rig.ts';
 
 /* Stop and sending race 80 times on a real database. Exactly one of them wins. */
 
@@ -17,24 +17,24 @@ beforeAll(async () => {
 afterAll(() => rig.end());
 
 test('either Stop or sending wins, and a name is charged only if it wasn’t stopped', async () => {
-  const on = mandatesOn(rig);
+  const on = createMandateHelpers(rig);
   const random = seeded(1_000);
   let [stopped, sent] = [0, 0];
   for (let round = 0; round < RACES / AT_ONCE; round += 1) {
     await rig.reset();
     for (let n = 0; n < AT_ONCE; n += 1) await on.watch(`name${n}.rest`, 10, 100);
-    await on.inForce();
+    await on.createMandate();
     await on.run();
-    await on.announce();
-    rig.pass(DAY_MS + 12 * HOUR_MS);
-    await on.look();
-    const orders = (await on.acts()).map(({ orderId }) => orderId ?? '');
+    await on.recordAnnounced();
+    rig.advanceClock(DAY_MS + 12 * HOUR_MS);
+    await on.recordLookup();
+    const orders = (await on.listActs()).map(({ orderId }) => orderId ?? '');
     expect(orders).toHaveLength(AT_ONCE);
     let clicked = 0;
     /** Stop is clicked after a random number of the round's orders was sent or clicked. */
     const stop = async (id: string) => {
       const others = Math.floor(random() * AT_ONCE);
-      await until('others are done', () => rig.service.received.length + clicked >= others);
+      await waitUntil('others are done', () => rig.service.received.length + clicked >= others);
       clicked += 1;
       await stopOrder(rig.orders, id, 'U0BOB');
     };

@@ -3,15 +3,15 @@ import { DAY_MS } from '../../src/lib/duration.ts';
 import { loadRenewalForecast } from '../../src/mandates/overview.ts';
 import { stopOrder } from '../../src/orders/stop.ts';
 import { type Rig, startRig } from '../orders/rig.ts';
-import { mandatesOn } from './mandate-rig.ts';
+import { createMandateHelpers } from './mandate-rig.ts';
 
 /* A digest's forecast matches what the mandates then do. */
 
 let rig: Rig;
-let on: ReturnType<typeof mandatesOn>;
+let on: ReturnType<typeof createMandateHelpers>;
 beforeAll(async () => {
   rig = await startRig();
-  on = mandatesOn(rig);
+  on = createMandateHelpers(rig);
 });
 beforeEach(() => rig.reset());
 afterAll(() => rig.end());
@@ -26,19 +26,19 @@ test('the forecast includes names a mandate has acted or will act for, with the 
   await on.watch('soon.rest', 13);
   await on.watch('later.rest', 40);
   await on.watch('other.example', 13);
-  await on.inForce();
+  await on.createMandate();
   const before = await forecast('soon.rest', 'later.rest', 'other.example', 'owned.example');
   expect(before).toMatchObject({ renewed: ['later.rest', 'soon.rest'], uncovered: ['other.example'] });
   const order = await rig.read((await on.renewName('soon.rest')).orderId ?? 'none');
   const after = await forecast('soon.rest', 'later.rest', 'other.example');
   expect(after).toEqual(before);
   expect(after.renewals.get('soon.rest')).toEqual(order.sendAfter);
-  rig.pass(3 * DAY_MS);
+  rig.advanceClock(3 * DAY_MS);
   const late = await forecast('soon.rest');
   expect(late.renewals.get('soon.rest'), 'an overdue order is sent next').toEqual(rig.now);
   await rig.sql(`UPDATE orders SET state = 'EXECUTING' WHERE id = $1`, order.id);
   expect((await forecast('soon.rest')).renewed, 'an order being sent').toEqual(['soon.rest']);
-  rig.pass(10 * DAY_MS);
+  rig.advanceClock(10 * DAY_MS);
   expect(await forecast('soon.rest'), 'at the expiry').toMatchObject({ renewed: [], uncovered: [] });
 });
 
@@ -59,8 +59,8 @@ test('the forecast leaves held and stopped names to people', async () => {
     'stopped.rest',
     'asked.rest',
   ];
-  await rig.ask('renew', { names: ['asked.rest'], period: 1 });
-  await on.inForce();
+  await rig.requestAccepted('renew', { names: ['asked.rest'], period: 1 });
+  await on.createMandate();
   expect(await forecast(...names)).toMatchObject({ renewed: ['stopped.rest'] });
   await stopOrder(rig.orders, (await on.renewName('stopped.rest')).orderId ?? 'none', 'U0ALICE');
   const { renewed, uncovered } = await forecast(...names);
@@ -71,6 +71,6 @@ test('the forecast leaves held and stopped names to people', async () => {
 
 test('the forecast renewals together stay within the limit', async () => {
   for (const [n, name] of ['a.rest', 'b.rest', 'c.rest'].entries()) await on.watch(name, 13 + n / 10);
-  await on.inForce({ max_total: { currency: 'EUR', minor: 4_000 } });
+  await on.createMandate({ max_total: { currency: 'EUR', minor: 4_000 } });
   expect((await forecast('c.rest', 'b.rest', 'a.rest')).renewed).toEqual(['a.rest', 'b.rest']);
 });

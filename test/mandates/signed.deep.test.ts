@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS } from '../../src/lib/duration.ts';
 import { SIGNED_RULE, type SigningRig, startSigningRig } from '../approvals/signing-rig.ts';
-import { mandatesOn } from './mandate-rig.ts';
+import { createMandateHelpers } from './mandate-rig.ts';
 
 /* Mandates with signed approvals: the mandate's signatures allow its renewals and nothing else. */
 
 let s: SigningRig;
-let on: ReturnType<typeof mandatesOn>;
+let on: ReturnType<typeof createMandateHelpers>;
 beforeAll(async () => {
   s = await startSigningRig();
-  on = mandatesOn(s.rig);
+  on = createMandateHelpers(s.rig);
   const [at, by] = [new Date('2026-03-01T08:30:00Z'), 'U0ADA'];
   await s.save([{ name: 'approvers', before: '', after: 'U0BOB,U0CAROL,U0DORA' }], by, at);
   await s.publish([SIGNED_RULE]);
@@ -26,9 +26,9 @@ async function createReadyOrder(): Promise<{ readonly id: string; readonly manda
   expect(await s.rig.read(mandateId)).toMatchObject({ state: 'SUCCEEDED' });
   const { orderId: id = 'none' } = await on.renewName('cafe.rest');
   expect(await s.rig.read(id)).toMatchObject({ state: 'APPROVED', mandate: { id: mandateId } });
-  await on.announce();
-  s.rig.pass(DAY_MS + 12 * HOUR_MS);
-  await on.look();
+  await on.recordAnnounced();
+  s.rig.advanceClock(DAY_MS + 12 * HOUR_MS);
+  await on.recordLookup();
   return { id, mandateId };
 }
 
@@ -67,7 +67,7 @@ test.each([
 ])('a mandate’s signatures don’t allow %s', async (_what, task, input) => {
   const { id } = await createReadyOrder();
   await s.rig.sql('UPDATE orders SET task = $2 WHERE id = $1', id, task);
-  await s.rig.askedWith(id, input);
+  await s.rig.changeRequestedInput(id, input);
   await s.advance(id);
   expect(listSentOrderIds()).toEqual([]);
 });

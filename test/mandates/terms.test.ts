@@ -160,7 +160,7 @@ describe('the final check', () => {
   const used = (day: string, minor: bigint): UsedAmounts => ({ byDay: [{ day, minor }], countOn: () => 0 });
   const facts: FinalCheckFacts = {
     mandate,
-    isUnchanged: true,
+    isMandateUnchanged: true,
     name: 'cafe.rest',
     affectedTags: [],
     plannedExpiry: END,
@@ -178,7 +178,7 @@ describe('the final check', () => {
 
   test.each<[string, Partial<FinalCheckFacts>]>([
     ['mandate_ended', { mandate: undefined }],
-    ['mandate_ended', { isUnchanged: false }],
+    ['mandate_ended', { isMandateUnchanged: false }],
     ['mandate_ended', { mandate: { ...mandate, endsAt: NOW } }],
     ['moved_out', { expiresAt: undefined }],
     ['moved_out', { name: 'cafe.example' }],

@@ -8,18 +8,18 @@ import { mandatesMessage } from '../../src/slack/mandates/mandate.view.ts';
 import { purge } from '../../src/store/purge.ts';
 import { withSession } from '../../src/store/session.ts';
 import { type Rig, startRig } from '../orders/rig.ts';
-import { fails } from '../orders/scripted-service.ts';
-import { mandatesOn } from './mandate-rig.ts';
+import { newServiceError } from '../orders/scripted-service.ts';
+import { createMandateHelpers } from './mandate-rig.ts';
 
 /*
  * A mandate's state and spending come from the log, so changed rows and added events give it no more power.
  */
 
 let rig: Rig;
-let on: ReturnType<typeof mandatesOn>;
+let on: ReturnType<typeof createMandateHelpers>;
 beforeAll(async () => {
   rig = await startRig();
-  on = mandatesOn(rig);
+  on = createMandateHelpers(rig);
 });
 beforeEach(() => rig.reset());
 afterAll(() => rig.end());
@@ -30,21 +30,21 @@ const loadContradictions = async (id: string) =>
 
 test('an ended mandate whose row was reset does nothing, and ends again', async () => {
   await on.watch('cafe.rest', 10);
-  const { id } = await on.inForce();
+  const { id } = await on.createMandate();
   await endMandate(rig.mandates, id, 'U0ALICE');
   await rig.sql('UPDATE orders SET mandate_end = NULL WHERE id = $1', id);
   await on.run();
   await on.run();
-  expect(await on.acts()).toEqual([]);
+  expect(await on.listActs()).toEqual([]);
   expect(await rig.read(id)).toMatchObject({ state: 'SUCCEEDED', mandateEnd: { cause: 'log_differs' } });
   expect(await loadContradictions(id)).toMatchObject([{ difference: 'ended' }]);
 });
 
 test('an ended mandate’s order isn’t sent when the rows of both are reset', async () => {
   await on.watch('cafe.rest', 10);
-  const { id } = await on.inForce();
+  const { id } = await on.createMandate();
   const { orderId = 'none' } = await on.renewName('cafe.rest');
-  await on.announce();
+  await on.recordAnnounced();
   await rig.sql('CREATE TABLE before AS SELECT * FROM orders');
   await rig.sql('CREATE TABLE before_items AS SELECT * FROM order_items');
   await endMandate(rig.mandates, id, 'U0ALICE');
@@ -56,7 +56,7 @@ test('an ended mandate’s order isn’t sent when the rows of both are reset', 
     'UPDATE order_items o SET state = b.state, result = NULL FROM before_items b WHERE b.order_id = o.order_id',
   );
   await rig.sql('DROP TABLE before, before_items');
-  await on.nextDay();
+  await on.sendNextDay();
   expect(countSentRequests()).toBe(0);
   expect(await rig.read(orderId)).toMatchObject({ state: 'FAILED' });
   expect(await loadContradictions(orderId)).toHaveLength(1);
@@ -64,11 +64,11 @@ test('an ended mandate’s order isn’t sent when the rows of both are reset', 
 
 test('an order isn’t sent if its mandate ends in the log just before sending', async () => {
   await on.watch('cafe.rest', 10);
-  const { id } = await on.inForce();
+  const { id } = await on.createMandate();
   const { orderId = 'none' } = await on.renewName('cafe.rest');
-  await on.announce();
-  rig.pass(DAY_MS + 12 * HOUR_MS);
-  await on.look();
+  await on.recordAnnounced();
+  rig.advanceClock(DAY_MS + 12 * HOUR_MS);
+  await on.recordLookup();
   rig.service.prepare = async () => {
     await rig.sql(
       `INSERT INTO events (subject_kind, subject_id, kind, actor, at, data)
@@ -93,7 +93,7 @@ test('an added event doesn’t bring a stopped mandate into force', async () => 
   );
   await rig.sql(`UPDATE orders SET state = 'SUCCEEDED', closed_at = now() WHERE id = $1`, id);
   await on.run();
-  expect(await on.acts()).toEqual([]);
+  expect(await on.listActs()).toEqual([]);
 });
 
 test('a mandate without an in_force event does nothing', async () => {
@@ -101,11 +101,11 @@ test('a mandate without an in_force event does nothing', async () => {
   const { id } = await on.ask();
   await rig.sql(`UPDATE orders SET state = 'SUCCEEDED', closed_at = now() WHERE id = $1`, id);
   await on.run();
-  expect(await on.acts()).toEqual([]);
+  expect(await on.listActs()).toEqual([]);
 });
 
 test('a mandate shows its approvers from the log', async () => {
-  const order = await on.inForce();
+  const order = await on.createMandate();
   await rig.sql(`UPDATE approvals SET user_id = 'U0EVE'`);
   const { shown: items } = await loadMandateStatuses(rig.mandates, { id: 'U0ADA', isAdmin: true });
   const text = JSON.stringify(mandatesMessage({ items, total: 1, offset: 0 }, []));
@@ -140,10 +140,10 @@ test.each([
   ],
 ])('sent requests count against the limits even if %s', async (_what, change) => {
   await on.watch('cafe.rest', 8);
-  await on.inForce({ max_total: { currency: 'EUR', minor: 3_000 } });
+  await on.createMandate({ max_total: { currency: 'EUR', minor: 3_000 } });
   await on.run();
-  await on.announce();
-  await on.nextDay();
+  await on.recordAnnounced();
+  await on.sendNextDay();
   expect(countSentRequests()).toBe(1);
   await rig.sql(change);
   await on.watch('bar.rest', 10);
@@ -166,13 +166,13 @@ test.each([
   ],
 ])('requests with unknown outcomes count against the limits even if %s', async (_what, change) => {
   rig.service.answer = async () => {
-    throw fails('unknown_outcome');
+    throw newServiceError('unknown_outcome');
   };
   await on.watch('cafe.rest', 8);
-  await on.inForce({ max_total: { currency: 'EUR', minor: 3_000 } });
+  await on.createMandate({ max_total: { currency: 'EUR', minor: 3_000 } });
   await on.run();
-  await on.announce();
-  await on.nextDay();
+  await on.recordAnnounced();
+  await on.sendNextDay();
   expect(countSentRequests()).toBe(1);
   await rig.sql(`UPDATE order_items SET state = 'FAILED', result = NULL WHERE state = 'UNKNOWN'`);
   await rig.sql(change);
@@ -182,27 +182,27 @@ test.each([
 
 test('a failed order is replaced once its requester is back', async () => {
   await on.watch('cafe.rest', 10);
-  await on.inForce();
+  await on.createMandate();
   const { orderId: first = 'none' } = await on.renewName('cafe.rest');
-  await on.announce();
+  await on.recordAnnounced();
   rig.absent.set('U0ALICE', 'left');
-  await on.nextDay();
+  await on.sendNextDay();
   expect(await rig.read(first)).toMatchObject({ state: 'FAILED' });
   rig.absent.delete('U0ALICE');
   const { orderId: second = 'none' } = await on.renewName('cafe.rest');
   expect(second).not.toBe(first);
-  await on.announce();
-  await on.nextDay();
+  await on.recordAnnounced();
+  await on.sendNextDay();
   expect(await rig.read(second)).toMatchObject({ state: 'SUCCEEDED' });
   expect(countSentRequests()).toBe(1);
 });
 
 test('a purge keeps a mandate in force and its sent orders', async () => {
   await on.watch('cafe.rest', 8);
-  const { id } = await on.inForce({ max_total: { currency: 'EUR', minor: 3_000 }, span: 'year' });
+  const { id } = await on.createMandate({ max_total: { currency: 'EUR', minor: 3_000 }, span: 'year' });
   await on.run();
-  await on.announce();
-  await on.nextDay();
+  await on.recordAnnounced();
+  await on.sendNextDay();
   expect(countSentRequests()).toBe(1);
   const before = new Date(rig.now.getTime() + DAY_MS);
   await purgeEventsBefore(before);

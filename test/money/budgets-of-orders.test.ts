@@ -8,7 +8,7 @@ import { resolveOrder } from '../../src/orders/resolve.ts';
 import { stopOrder } from '../../src/orders/stop.ts';
 import { refusalText } from '../../src/slack/orders/refusal.view.ts';
 import { ALICE, HOUR_MS } from '../orders/rig.ts';
-import { DONE, fails } from '../orders/scripted-service.ts';
+import { DONE, newServiceError } from '../orders/scripted-service.ts';
 import { type MoneyRig, startRig } from './rig.ts';
 
 /*
@@ -26,7 +26,7 @@ const askRenewal = (...names: string[]) => m.ask('renew', { names, period: 1 });
 const approve = (orderId: string, userId = 'U0BOB') => approveOrder(m.orders, orderId, userId);
 const loadState = async (orderId: string) => (await m.rig.read(orderId)).state;
 /** The booked and reserved amounts of the only budget. */
-const getStatus = async () => (await m.stands())[0];
+const getStatus = async () => (await m.listStatuses())[0];
 
 async function getLastExcess(orderId: string) {
   const { overBudget: exceeded, admins = [] }: AnyOrderLogEntry =
@@ -64,7 +64,7 @@ describe('the cost of an order', () => {
   test('stays reserved while the outcome is unknown, and is booked or released when settled', async () => {
     await m.addBudget(5_000);
     m.rig.service.answer = async () => {
-      throw fails('unknown_outcome');
+      throw newServiceError('unknown_outcome');
     };
     const done = await askRenewal('a.rest');
     const failed = await askRenewal('b.rest');
@@ -87,7 +87,7 @@ describe('the cost of an order', () => {
     ];
     await denyOrder(m.orders, denied.id, 'U0BOB', undefined);
     await cancelOrder(m.orders, cancelled.id, 'U0ALICE');
-    m.rig.pass(73 * HOUR_MS);
+    m.rig.advanceClock(73 * HOUR_MS);
     await expireOrder(m.orders, expired.id);
     expect(await getStatus()).toEqual([0n, 0n]);
     await m.rig.sql(
@@ -111,9 +111,9 @@ describe('the cost of an order', () => {
     await m.addBudget(9_000, { tag: 'shop' });
     const { id } = await askRenewal('cafe.rest', 'bar.rest');
     await approve(id);
-    expect((await m.stands()).map(([, reserved]) => reserved)).toEqual([2_000n, 2_000n, 1_000n, 0n]);
-    m.rig.pass(31 * 24 * HOUR_MS);
-    expect((await m.stands()).map(([, reserved]) => reserved)).toEqual([0n, 2_000n, 0n, 0n]);
+    expect((await m.listStatuses()).map(([, reserved]) => reserved)).toEqual([2_000n, 2_000n, 1_000n, 0n]);
+    m.rig.advanceClock(31 * 24 * HOUR_MS);
+    expect((await m.listStatuses()).map(([, reserved]) => reserved)).toEqual([0n, 2_000n, 0n, 0n]);
   });
 
   test.each([[['month']], [['year']], [['month', 'year']]] as const)(
@@ -192,7 +192,9 @@ describe('an order that exceeds a budget', () => {
     expect(await loadState(id)).toBe('PENDING');
     expect((await getLastExcess(id))?.admins, 'admins in the audit log').toEqual([]);
     expect(await approve(id, 'U0CAROL')).toMatchObject({ ok: false, refusal: { code: 'excess_not_shown' } });
-    expect(await m.rig.due(id), 'the card is due for an update').toMatchObject({ notifications: m.rig.now });
+    expect(await m.rig.readDueTimes(id), 'the card is due for an update').toMatchObject({
+      notifications: m.rig.now,
+    });
     await m.showCard(id);
     await approve(id, 'U0CAROL');
     expect(await loadState(id)).toBe('APPROVED');
@@ -221,7 +223,7 @@ describe('a paused bulk order', () => {
   /** Creates an approved bulk order, paused after three refusals. @returns its ID and count of unsent items */
   async function pauseOrder() {
     m.rig.service.answer = async () => {
-      throw fails('refused');
+      throw newServiceError('refused');
     };
     const { id } = await m.ask('renew', {}, { bulk: { rows, findings: [], skipped: 0 } });
     await confirmOrder(m.orders, id, 'U0ALICE');
@@ -248,7 +250,7 @@ describe('a paused bulk order', () => {
     m.rig.setTeam({ approvalTtlMs: 60 * 24 * HOUR_MS });
     await m.addBudget(6_000);
     const { id, waiting } = await pauseOrder();
-    m.rig.pass(31 * 24 * HOUR_MS);
+    m.rig.advanceClock(31 * 24 * HOUR_MS);
     expect(await getStatus()).toEqual([0n, 0n]);
     expect(await resume(id)).toMatchObject({ ok: true });
     expect(await getStatus()).toEqual([0n, BigInt(waiting) * 1_000n]);
@@ -278,12 +280,12 @@ describe('a paused bulk order', () => {
     m.rig.setTeam({ approvalTtlMs: 60 * 24 * HOUR_MS });
     await m.addBudget(9_000);
     const { id, waiting } = await pauseOrder();
-    m.rig.pass(31 * 24 * HOUR_MS);
+    m.rig.advanceClock(31 * 24 * HOUR_MS);
     const [budget] = await m.budgets.list();
     await m.budgets.setAmount(budget?.id ?? '', waiting * 1_000, 'U0ADA', m.rig.now);
     const other = await askRenewal('other.rest');
     await Promise.all([resume(id), approve(other.id, 'U0BOB')]);
-    const [[, reserved] = [0n, 0n]] = await m.stands();
+    const [[, reserved] = [0n, 0n]] = await m.listStatuses();
     expect(reserved <= BigInt(waiting) * 1_000n, `${reserved} reserved`).toBe(true);
     expect([1_000n, BigInt(waiting) * 1_000n]).toContain(reserved);
   });

@@ -101,10 +101,10 @@ export async function startRig() {
       const budgeted = pickBudgetedItems(order);
       const names = budgeted.items.map(({ name }) => name);
       const comparison = await money.compareBudgets(budgeted, money.priceOrder({ task, names, input }));
-      await rig.messages.recordShownOverruns(orderId, comparison?.exceeded ?? []);
+      await rig.realStore.recordShownOverruns(orderId, comparison?.exceeded ?? []);
     },
     /** The booked and reserved amounts of today's budgets, in minor units. */
-    async stands(): Promise<[booked: bigint, reserved: bigint][]> {
+    async listStatuses(): Promise<[booked: bigint, reserved: bigint][]> {
       const statuses = await budgets.listStatuses(rig.now.toISOString().slice(0, 10));
       return statuses.map(({ booked, reserved }) => [booked, reserved]);
     },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Price } from '../../src/money/prices.ts';
-import { compareCostAtRisk, computeCostAtRisk, listWaitingSteps } from '../../src/money/waiting.ts';
+import { compareCostAtRisk, computeCostAtRisk, listDelayStages } from '../../src/money/waiting.ts';
 import fc from '../support/properties.ts';
 
 const price = (task: Price['task'], minor: number, validFrom = '2026-11-01'): Price => ({
@@ -18,7 +18,7 @@ const kinds = (steps: readonly { readonly kind: string }[]) => steps.map(({ kind
 
 describe('the steps of waiting', () => {
   test('are renewal, late renewal, restore and loss', () => {
-    expect(listWaitingSteps(LIST, 'cafe.rest', { expiresAt: EXPIRES }, at('2026-11-22'))).toEqual([
+    expect(listDelayStages(LIST, 'cafe.rest', { expiresAt: EXPIRES }, at('2026-11-22'))).toEqual([
       {
         kind: 'renew',
         until: '2027-02-28',
@@ -37,13 +37,13 @@ describe('the steps of waiting', () => {
 
   test('use the prices of the day on which they begin', () => {
     const list = [...LIST, price('restore', 9_000, '2027-04-15')];
-    const [, , restore] = listWaitingSteps(list, 'cafe.rest', { expiresAt: EXPIRES }, at('2026-11-22'));
+    const [, , restore] = listDelayStages(list, 'cafe.rest', { expiresAt: EXPIRES }, at('2026-11-22'));
     expect(restore).toMatchObject({ restore: { amount: { minor: 9_000 } } });
   });
 
   test('begin with the name’s current phase', () => {
     const on = (day: string, deletedAt?: Date) =>
-      kinds(listWaitingSteps(LIST, 'cafe.rest', { expiresAt: EXPIRES, deletedAt }, at(day)));
+      kinds(listDelayStages(LIST, 'cafe.rest', { expiresAt: EXPIRES, deletedAt }, at(day)));
     expect(on('2027-03-10')).toEqual(['at_own_risk', 'restore', 'lost']);
     expect(on('2027-03-10', new Date('2027-03-05T00:00:00Z'))).toEqual(['restore', 'lost']);
     expect(on('2027-05-17')).toEqual(['lost']);
@@ -53,7 +53,7 @@ describe('the steps of waiting', () => {
   test('exclude renewal for deleted names, even in zones without documented periods', () => {
     const deletedAt = new Date('2027-02-20T00:00:00Z');
     const left = (name: string, deletionPhase: 'redemption' | 'pending_delete') =>
-      kinds(listWaitingSteps(LIST, name, { expiresAt: EXPIRES, deletedAt, deletionPhase }, at('2027-02-22')));
+      kinds(listDelayStages(LIST, name, { expiresAt: EXPIRES, deletedAt, deletionPhase }, at('2027-02-22')));
     expect(left('cafe.rest', 'redemption')).toEqual(['restore', 'lost']);
     expect(left('cafe.rest', 'pending_delete')).toEqual(['lost']);
     expect(left('cafe.example', 'redemption')).toEqual(['restore']);
@@ -61,7 +61,7 @@ describe('the steps of waiting', () => {
   });
 
   test('have undefined, not zero, for unknown prices', () => {
-    expect(listWaitingSteps([], 'cafe.rest', { expiresAt: EXPIRES }, at('2026-11-22'))).toMatchObject([
+    expect(listDelayStages([], 'cafe.rest', { expiresAt: EXPIRES }, at('2026-11-22'))).toMatchObject([
       { kind: 'renew', renewal: undefined },
       { kind: 'at_own_risk', renewal: undefined },
       { kind: 'restore', restore: undefined, renewal: undefined },
@@ -70,7 +70,7 @@ describe('the steps of waiting', () => {
   });
 
   test('include only the current one if the zone’s periods aren’t documented', () => {
-    expect(listWaitingSteps(LIST, 'cafe.example', { expiresAt: EXPIRES }, at('2026-11-22'))).toEqual([
+    expect(listDelayStages(LIST, 'cafe.example', { expiresAt: EXPIRES }, at('2026-11-22'))).toEqual([
       { kind: 'renew', until: undefined, renewal: undefined },
     ]);
   });
@@ -81,7 +81,7 @@ describe('the steps of waiting', () => {
     fc.assert(
       fc.property(hours, zones, (after, timeZone) => {
         const now = new Date(EXPIRES.getTime() + after * 3_600_000);
-        const steps = listWaitingSteps(LIST, 'cafe.rest', { expiresAt: EXPIRES }, { now, timeZone });
+        const steps = listDelayStages(LIST, 'cafe.rest', { expiresAt: EXPIRES }, { now, timeZone });
         expect(
           ['renew', 'at_own_risk', 'restore', 'lost'].filter((kind) => kinds(steps).includes(kind)),
         ).toEqual(kinds(steps));
@@ -98,7 +98,7 @@ describe('the steps of waiting', () => {
 describe('the cost at risk', () => {
   const eur = (minor: number) => ({ currency: 'EUR', minor });
   const steps = (list: readonly Price[]) =>
-    listWaitingSteps(list, 'cafe.rest', { expiresAt: EXPIRES }, at('2026-11-22'));
+    listDelayStages(list, 'cafe.rest', { expiresAt: EXPIRES }, at('2026-11-22'));
 
   test('is a restore plus a renewal, as far as they have prices', () => {
     expect(computeCostAtRisk(steps(LIST))).toEqual(eur(9_800));

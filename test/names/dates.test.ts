@@ -16,7 +16,7 @@ import {
 import type { Registration, RegistryLookup } from '../../src/names/registry-record.ts';
 import { computeLifecycle } from '../../src/zones/lifecycle.ts';
 import { findZoneProfile } from '../../src/zones/rules.ts';
-import { lookThatShows, registrationUntil } from '../support/registry-lookup.ts';
+import { createRegistryLookup, registrationUntil } from '../support/registry-lookup.ts';
 
 const NOW = new Date('2027-06-14T12:00:00Z');
 const DAY_MS = 86_400_000;
@@ -29,7 +29,10 @@ function afterLookup(
   expiresAt: Date,
   { at = NOW, zone = 'rest', ...more }: Partial<Registration> & { at?: Date; zone?: string } = {},
 ): NameDates {
-  return updateDatesAfterLookup(dates, lookThatShows(`cafe.${zone}`, at, registrationUntil(expiresAt, more)));
+  return updateDatesAfterLookup(
+    dates,
+    createRegistryLookup(`cafe.${zone}`, at, registrationUntil(expiresAt, more)),
+  );
 }
 
 function afterFailure(result: RegistryLookup['result']): NameDates {
@@ -54,7 +57,10 @@ describe('after a registry lookup', () => {
   });
 
   test('a missing or unreadable date is reported as a problem', () => {
-    const record = lookThatShows('cafe.rest', NOW, { ...registrationUntil(NOW), expiresAt: undefined });
+    const record = createRegistryLookup('cafe.rest', NOW, {
+      ...registrationUntil(NOW),
+      expiresAt: undefined,
+    });
     const facts = { expires_at: { state: 'unseen', reason: 'unreadable', text: '03/04/27' } } as const;
     const problemOf = (look: RegistryLookup) => updateDatesAfterLookup(known, look).doubt;
     expect(problemOf(record)).toMatchObject({ problem: { code: 'no_expiration' } });

@@ -3,7 +3,7 @@ import { checkConfirmation, findProofOrHint, getLiveSendTime } from '../../src/n
 import type { RegistrySighting } from '../../src/names/ports.ts';
 import type { Registration, RegistryLookup } from '../../src/names/registry-record.ts';
 import type { OrderTaskName } from '../../src/orders/order.ts';
-import { recordFindingText } from '../../src/slack/orders/record-finding.view.ts';
+import { formatRecordFinding } from '../../src/slack/orders/record-finding.view.ts';
 import { registrationUntil } from '../support/registry-lookup.ts';
 
 const DAY_MS = 86_400_000;
@@ -42,7 +42,7 @@ function describeEvidence({ task, result: given, seen = [], days = 0.1, input = 
   const lost = { order, sentAt: SENT, history: {}, sightings: seen, orders: [], now };
   const outcome = 'kind' in given ? given : result(given);
   const evidence = findProofOrHint(lost, { name: 'cafe.rest', at: now, facts: {}, result: outcome });
-  return evidence.kind === 'hint' ? recordFindingText(evidence.seen) : evidence.kind;
+  return evidence.kind === 'hint' ? formatRecordFinding(evidence.seen) : evidence.kind;
 }
 
 test.each<[OrderTaskName, LookupCase['result'], string]>([

@@ -98,7 +98,7 @@ function startProcess(id: string, statements = Number.POSITIVE_INFINITY) {
       records: createNameRecordStore(database, TEAM),
       incidents: createIncidentStore(database, TEAM),
       impacts: createImpactStore(database, TEAM),
-      notifyDue: () => undefined,
+      pollNotifications: () => undefined,
       certificateDays: [14],
       orders: createOrderStore(database, BOT_SIGNER),
       portfolio: createPortfolioStore(database, TEAM),

@@ -8,7 +8,7 @@ let rig: Rig;
 beforeAll(async () => {
   rig = await startRig();
 });
-afterAll(() => rig.end());
+afterAll(() => rig.close());
 
 const day = (text: string) => new Date(`2026-11-${text}:00Z`);
 const insert = (observation: NameObservation) =>

@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { createFact, type FactName } from '../../src/names/facts.ts';
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
 import {
-  confirmAsOurs,
+  confirmOwnChange,
   hashIncident,
   type Incident,
   isOpen,
-  markRaised,
+  markAlarmRaised,
   updateIncidents,
 } from '../../src/names/incident.ts';
 import { listConfirmedTransfers } from '../../src/names/name-orders.ts';
@@ -50,7 +50,7 @@ function confirmShown(
   confirmed: { readonly by: string; readonly reason: string },
   guarded: boolean,
 ) {
-  return confirmAsOurs(incident, { ...confirmed, shownHash: hashIncident(incident) }, guarded);
+  return confirmOwnChange(incident, { ...confirmed, shownHash: hashIncident(incident) }, guarded);
 }
 
 /** The incident's update after a lookup. */
@@ -118,7 +118,7 @@ describe('an incident', () => {
   });
 
   test('that was raised stays raised after another change', () => {
-    const raised = markRaised(openWith(hijack()), 'U0ALICE');
+    const raised = markAlarmRaised(openWith(hijack()), 'U0ALICE');
     if (!raised.ok) throw new Error('unexpected refusal');
     expect(lookUp(raised.incident, [lock('a', 10)], 11)?.after.state).toBe('raised');
   });
@@ -324,7 +324,7 @@ describe('an incident is over', () => {
       ok: false,
       refusal: { code: 'over' },
     });
-    expect(markRaised(over, 'U0BOB')).toEqual({ ok: false, refusal: { code: 'over' } });
+    expect(markAlarmRaised(over, 'U0BOB')).toEqual({ ok: false, refusal: { code: 'over' } });
   });
 });
 
@@ -359,7 +359,7 @@ describe('confirming an incident as ours', () => {
     if (joined === undefined || !proposed.ok) throw new Error('the incident did not change');
     for (const later of [joined, proposed.incident])
       expect(
-        confirmAsOurs(later, { by: 'U0ADA', reason: 'x', shownHash: hashIncident(shown) }, false),
+        confirmOwnChange(later, { by: 'U0ADA', reason: 'x', shownHash: hashIncident(shown) }, false),
       ).toEqual({
         ok: false,
         refusal: { code: 'changed' },
@@ -371,14 +371,14 @@ describe('confirming an incident as ours', () => {
     if (!confirmed.ok) throw new Error('unexpected refusal');
     const refusal = { code: 'already_explained', by: 'U0BOB' };
     expect(confirmShown(confirmed.incident, bob, false)).toEqual({ ok: false, refusal });
-    expect(markRaised(confirmed.incident, 'U0ALICE')).toEqual({ ok: false, refusal });
+    expect(markAlarmRaised(confirmed.incident, 'U0ALICE')).toEqual({ ok: false, refusal });
   });
 });
 
 test('an incident can be raised once, and confirmed as ours later', () => {
-  const first = markRaised(openWith(hijack()), 'U0ALICE');
+  const first = markAlarmRaised(openWith(hijack()), 'U0ALICE');
   if (!first.ok) throw new Error('unexpected refusal');
-  expect(markRaised(first.incident, 'U0BOB')).toEqual({
+  expect(markAlarmRaised(first.incident, 'U0BOB')).toEqual({
     ok: false,
     refusal: { code: 'already_raised', by: 'U0ALICE' },
   });

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { createFact } from '../../src/names/facts.ts';
 import { mergeObservation } from '../../src/names/history.ts';
 import {
-  checkPendingChanges,
   createLookupPlanner,
+  findPendingChanges,
   isUrgent,
   type LookupKind,
   type ScheduledName,
@@ -70,12 +70,12 @@ test('a pending status marks a name as changing, even if seen once', () => {
     facts: { statuses: createFact(['active', status]) },
   });
   const quiet = mergeObservation({}, lookup(0, 'client transfer prohibited')).history;
-  expect(checkPendingChanges(quiet)).toEqual({ isChanging: false, hasUnconfirmedChange: false });
+  expect(findPendingChanges(quiet)).toEqual({ isChanging: false, hasUnconfirmedChange: false });
   const once = mergeObservation(quiet, lookup(1, 'pending transfer')).history;
-  expect(checkPendingChanges(once)).toEqual({ isChanging: true, hasUnconfirmedChange: true });
+  expect(findPendingChanges(once)).toEqual({ isChanging: true, hasUnconfirmedChange: true });
   const twice = mergeObservation(once, lookup(2, 'pending transfer')).history;
-  expect(checkPendingChanges(twice)).toEqual({ isChanging: true, hasUnconfirmedChange: false });
-  expect(isUrgent({ ...QUIET, ...checkPendingChanges(twice) }, NOW)).toBe(true);
+  expect(findPendingChanges(twice)).toEqual({ isChanging: true, hasUnconfirmedChange: false });
+  expect(isUrgent({ ...QUIET, ...findPendingChanges(twice) }, NOW)).toBe(true);
   expect(isUrgent(QUIET, NOW)).toBe(false);
 });
 

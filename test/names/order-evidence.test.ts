@@ -4,7 +4,7 @@ import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
 import { checkConfirmation, findProofOrHint, type LostAnswer } from '../../src/names/order-evidence.ts';
 import type { Registration } from '../../src/names/registry-record.ts';
 import type { NameOrder } from '../../src/names/unexplained-changes.ts';
-import { lookThatShows, registrationUntil } from '../support/registry-lookup.ts';
+import { createRegistryLookup, registrationUntil } from '../support/registry-lookup.ts';
 
 /* Proofs by lookups before and after a request. */
 
@@ -23,7 +23,7 @@ const record = registrationUntil(hours(200 * 24), {
 type ProofInput = LostAnswer & { readonly record: Registration };
 
 function findProof({ record: shown, ...lost }: ProofInput) {
-  const evidence = findProofOrHint(lost, lookThatShows('cafe.rest', SENT, shown));
+  const evidence = findProofOrHint(lost, createRegistryLookup('cafe.rest', SENT, shown));
   return evidence.kind === 'done' ? evidence.seen.code : undefined;
 }
 
@@ -231,7 +231,7 @@ describe('a renewal', () => {
       sightings: [last],
       ...changes,
     });
-    const evidence = findProofOrHint(lost, lookThatShows('cafe.rest', SENT, shown));
+    const evidence = findProofOrHint(lost, createRegistryLookup('cafe.rest', SENT, shown));
     if (evidence.kind === 'nothing') return 'nothing';
     const { code, otherCause = code } = { otherCause: undefined, ...evidence.seen };
     return otherCause;
@@ -270,7 +270,7 @@ describe('a renewal', () => {
 test('a transfer’s hint has the transfer date, unless it is before the request', () => {
   const hintOf = (transferredAt: Date) => {
     const { record: shown, ...lost } = input('transfer', { record: { ...record, transferredAt } });
-    return findProofOrHint(lost, lookThatShows('cafe.rest', SENT, shown));
+    return findProofOrHint(lost, createRegistryLookup('cafe.rest', SENT, shown));
   };
   expect(hintOf(SENT)).toMatchObject({ seen: { transferredAt: SENT.toISOString() } });
   expect(hintOf(hours(-MS))).not.toHaveProperty('seen.transferredAt');
@@ -280,7 +280,7 @@ test.each([
   [-1, 'not_shown'],
   [-1 + MS, 'shown'],
 ])('a transfer %s hours after an accepted order is %s', (after, expected) => {
-  const lookup = lookThatShows('cafe.rest', SENT, { ...record, transferredAt: hours(after) });
+  const lookup = createRegistryLookup('cafe.rest', SENT, { ...record, transferredAt: hours(after) });
   expect(checkConfirmation({ task: 'transfer' }, SENT, lookup)).toBe(expected);
 });
 

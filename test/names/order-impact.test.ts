@@ -6,7 +6,7 @@ import { listFindingKeys } from '../../src/names/impact.ts';
 import { createImpacts } from '../../src/names/order-impact.ts';
 import type { OrderImpact } from '../../src/names/ports.ts';
 import { createDnsClient } from '../../src/registry/dns/client.ts';
-import { gate } from '../orders/rig.ts';
+import { newGate } from '../orders/rig.ts';
 import { newOrder } from '../orders/sample.ts';
 import { namesContextWith, recordWith } from '../support/names-context.ts';
 
@@ -157,7 +157,7 @@ describe('an approval', () => {
     const { state, showCard, approve } = impactsWith();
     await showCard();
     state.facts = MAIL;
-    const { opened, open } = gate();
+    const { opened, open } = newGate();
     state.until = opened;
     const clicks = [approve(), approve()];
     open();

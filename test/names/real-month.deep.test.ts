@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type MonthSizes, playMonth, tableOf } from './real-month.ts';
+import { formatTable, type MonthSizes, playMonth } from './real-month.ts';
 
 /*
  * Plays a month with real parts. `MONTH=1000,20000,35,15,6,1` sets another size and prints the table of
@@ -37,16 +37,16 @@ test('a month of flaps and outages raises every incident in time, and no false o
   const result = await playMonth(sizes, 43, (day) => {
     if (isLarge) process.stderr.write(`day ${day}\n`);
   });
-  const table = tableOf(result);
+  const table = formatTable(result);
   if (isLarge)
     process.stderr.write(
-      `${table}\nfalse: ${result.falseOnes.length}; ${result.questions} questions, ${result.registryRequests} requests\n`,
+      `${table}\nfalse: ${result.falseAlarms.length}; ${result.questions} questions, ${result.registryRequests} requests\n`,
     );
   const late = result.real.filter(
     ({ isGuarded, kind, changedAt, foundAt }) =>
       foundAt === undefined || foundAt - changedAt > maxDelay(isGuarded, kind, sizes.stepMinutes * 60_000),
   );
-  expect(result.falseOnes, table).toEqual([]);
+  expect(result.falseAlarms, table).toEqual([]);
   expect(late, table).toEqual([]);
   expect(result.real).toHaveLength(sizes.realGuarded + sizes.realOthers);
 }, 36_000_000);

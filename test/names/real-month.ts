@@ -42,7 +42,7 @@ export interface MonthSizes {
 }
 
 /** A real change of a name, and when it was found. */
-export interface Found {
+export interface DetectedChange {
   readonly name: string;
   readonly isGuarded: boolean;
   readonly kind: string;
@@ -52,9 +52,9 @@ export interface Found {
 }
 
 export interface MonthResult {
-  readonly real: readonly Found[];
+  readonly real: readonly DetectedChange[];
   /** Incidents of unchanged names. */
-  readonly falseOnes: readonly Incident[];
+  readonly falseAlarms: readonly Incident[];
   readonly questions: number;
   readonly registryRequests: number;
 }
@@ -314,7 +314,7 @@ export async function playMonth(
       records: createNameRecordStore(database, TEAM),
       impacts: createImpactStore(database, TEAM),
       incidents,
-      notifyDue: () => undefined,
+      pollNotifications: () => undefined,
       certificateDays: [14],
       orders,
       portfolio: createPortfolioStore(database, TEAM),
@@ -438,7 +438,7 @@ export async function playMonth(
           .map(({ openedAt }) => openedAt.getTime())
           .sort((a, b) => a - b)[0],
       })),
-      falseOnes: [
+      falseAlarms: [
         ...all.filter(({ name }) => !real.has(name)),
         ...ofChangedNames.filter(
           ({ name, openedAt }) => openedAt.getTime() < (real.get(name)?.changedAt ?? 0),
@@ -472,7 +472,7 @@ async function runMinute(names: Names, clock: { ms: number }, guarded: number): 
 }
 
 /** Formats a Markdown table: the changes of each kind, how many were detected, and how long it took. */
-export function tableOf({ real }: MonthResult): string {
+export function formatTable({ real }: MonthResult): string {
   const groups = groupBy(
     real.toSorted((a, b) => Number(b.isGuarded) - Number(a.isGuarded)),
     ({ isGuarded, kind }) => `${isGuarded ? 'guarded' : 'other'} | \`${kind}\``,

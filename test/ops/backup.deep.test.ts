@@ -16,7 +16,7 @@ import { takeBackup } from '../../src/store/backup.ts';
 import { restoreBackup } from '../../src/store/restore.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { link, textOf, until } from '../support/demo.ts';
-import { ask, chargesFor, requestsOf, type SeenOrder } from '../support/orders.ts';
+import { chargesFor, requestByCommand, requestsOf, type VisibleOrder } from '../support/orders.ts';
 import { giveReason } from '../support/people.ts';
 
 /* A restored database has earlier states of orders. Requests sent since the backup must not be sent again. */
@@ -93,7 +93,7 @@ async function copyDatabase(from: string, to: string): Promise<void> {
 }
 
 /** Whether an order was tried once and rescheduled. */
-async function isRetryScheduled(order: SeenOrder): Promise<boolean> {
+async function isRetryScheduled(order: VisibleOrder): Promise<boolean> {
   const client = new pg.Client({ connectionString: database.url });
   await client.connect();
   try {
@@ -109,8 +109,8 @@ async function isRetryScheduled(order: SeenOrder): Promise<boolean> {
 }
 
 /** Creates an approved order that the service has rate-limited, so it is waiting to be sent. */
-async function createUnsentOrder(name: string): Promise<SeenOrder> {
-  const order = await ask(workspace, alice, `/domain renew ${name}`);
+async function createUnsentOrder(name: string): Promise<VisibleOrder> {
+  const order = await requestByCommand(workspace, alice, `/domain renew ${name}`);
   service.faults.set({ kind: 'status_429', retryAfter: 30, match: { task: 'domain.renew', name } });
   await bob.click(order.card, 'order_approve');
   await until('a retry is scheduled', () => isRetryScheduled(order));
@@ -120,28 +120,28 @@ async function createUnsentOrder(name: string): Promise<SeenOrder> {
 
 test('a restored backup resends nothing, and its pending orders still work', async () => {
   const order = await createUnsentOrder('cafe.rest');
-  const waiting = await ask(workspace, alice, '/domain renew tapas.rest');
+  const waiting = await requestByCommand(workspace, alice, '/domain renew tapas.rest');
   await stop();
   await copyDatabase(getDatabaseName(database.url), backupName);
 
   // The order is sent after the backup.
   service.faults.clear();
   await startAt(MINUTE_MS);
-  await order.ends('SUCCEEDED', 15_000);
+  await order.waitForResult('SUCCEEDED', 15_000);
   expect(chargesFor(service, 'cafe.rest')).toBe(1);
   await stop();
 
   await copyDatabase(backupName, getDatabaseName(database.url));
   await startAt(2 * MINUTE_MS);
-  const reply = await order.ends('UNKNOWN');
+  const reply = await order.waitForResult('UNKNOWN');
   expect(textOf(reply)).toContain('restored from a backup');
   await bob.click(waiting.card, 'order_approve');
-  await waiting.ends('SUCCEEDED');
+  await waiting.waitForResult('SUCCEEDED');
   // Everything queued before has had its turn.
   expect(chargesFor(service, 'cafe.rest'), 'charges for the order in the backup').toBe(1);
 
   await giveReason(workspace, bob, reply, 'order_resolve_done', 'The service shows it');
-  await order.becomes('SUCCEEDED');
+  await order.waitForState('SUCCEEDED');
   await stop();
 });
 
@@ -151,14 +151,14 @@ test('an approved order continues after a short stop, and needs a person after a
   await stop();
   service.faults.clear();
   await startAt(12 * MINUTE_MS);
-  await short.ends('SUCCEEDED');
+  await short.waitForResult('SUCCEEDED');
   expect(chargesFor(service, 'sushi.rest')).toBe(1);
 
   const long = await createUnsentOrder('olive.rest');
   await stop();
   service.faults.clear();
   await startAt(40 * MINUTE_MS);
-  expect(textOf(await long.ends('UNKNOWN'))).toContain('no bot was running');
+  expect(textOf(await long.waitForResult('UNKNOWN'))).toContain('no bot was running');
   expect(chargesFor(service, 'olive.rest')).toBe(0);
 });
 
@@ -173,9 +173,9 @@ test('a backup taken under load is consistent, and nothing is sent again after i
     (_, n) => service.state.addDomain({ name: `load${n}.rest`, context: 4 }).name,
   );
   const orders = names.map(async (name) => {
-    const order = await ask(workspace, alice, `/domain renew ${name}`, undefined, name);
+    const order = await requestByCommand(workspace, alice, `/domain renew ${name}`, undefined, name);
     await bob.click(order.card, 'order_approve');
-    await order.ends('SUCCEEDED', 20_000);
+    await order.waitForResult('SUCCEEDED', 20_000);
   });
   const [manifest] = await Promise.all([takeBackup(database.url, file), ...orders]);
   expect(manifest.orders.underWay).toBeGreaterThan(0);
@@ -193,7 +193,7 @@ test('a backup taken under load is consistent, and nothing is sent again after i
   const former = database;
   database = restored;
   await startAt(41 * MINUTE_MS);
-  expect(textOf(await held.ends('UNKNOWN'))).toContain('restored from a backup');
+  expect(textOf(await held.waitForResult('UNKNOWN'))).toContain('restored from a backup');
   const { rows } = await withClient((client) =>
     client.query("SELECT id FROM orders WHERE state IN ('APPROVED', 'EXECUTING')"),
   );
@@ -208,7 +208,7 @@ test('a backup taken under load is consistent, and nothing is sent again after i
   );
   expect(countCharges(), 'charges since the restore').toEqual(before);
   // New events follow the old ones, and orders requested before the backup can be approved.
-  await ask(workspace, alice, '/domain renew bistro.rest');
+  await requestByCommand(workspace, alice, '/domain renew bistro.rest');
   await stop();
   await former.drop();
   await rm(folder, { recursive: true });

@@ -11,8 +11,8 @@ import { createPolicyStore } from '../../src/store/policies.ts';
 import { purge } from '../../src/store/purge.ts';
 import { findSealedKeys, SEALED_COLUMNS } from '../../src/store/sealed-keys.ts';
 import { rule } from '../policy/sample.ts';
-import { actUntilOpened, answerTo, until, useTestDemo } from '../support/demo.ts';
-import { approvedBy, ask } from '../support/orders.ts';
+import { actUntilOpened, readCommandReply, until, useTestDemo } from '../support/demo.ts';
+import { approveRequested, requestByCommand } from '../support/orders.ts';
 import { confirmPolicy } from '../support/proposals.ts';
 
 /* Verifies the operators' guide: the commands for records, the settings, the image. */
@@ -25,14 +25,17 @@ let client: pg.Client;
 beforeAll(async () => {
   client = new pg.Client({ connectionString: t.databaseUrl });
   await client.connect();
-  const renewed = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew cafe.rest'));
-  await renewed.ends('SUCCEEDED');
-  const fetched = await ask(t.workspace, t.alice, '/domain authcode tavern.rest');
-  await fetched.ends('SUCCEEDED');
-  await answerTo(t.workspace, t.alice, '/domain calendar');
-  await answerTo(t.workspace, t.alice, '/domain watch tapas.rest 2027-01-01');
+  const renewed = await approveRequested(
+    t.bob,
+    requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest'),
+  );
+  await renewed.waitForResult('SUCCEEDED');
+  const fetched = await requestByCommand(t.workspace, t.alice, '/domain authcode tavern.rest');
+  await fetched.waitForResult('SUCCEEDED');
+  await readCommandReply(t.workspace, t.alice, '/domain calendar');
+  await readCommandReply(t.workspace, t.alice, '/domain watch tapas.rest 2027-01-01');
   const form = await actUntilOpened(t.workspace, t.alice, async () => {
-    await answerTo(t.workspace, t.alice, '/domain name tapas.rest');
+    await readCommandReply(t.workspace, t.alice, '/domain name tapas.rest');
     const screen = t.alice.ephemerals().at(-1);
     if (screen !== undefined) await t.alice.click(screen, 'name_edit');
   });

@@ -6,7 +6,7 @@ import { type Bot, startBot } from '../../src/app/bot.ts';
 import { readConfig } from '../../src/config/environment.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { link, textOf, until } from '../support/demo.ts';
-import { approvedBy, ask, chargesFor, requestsOf } from '../support/orders.ts';
+import { approveRequested, chargesFor, requestByCommand, requestsOf } from '../support/orders.ts';
 import { OwnServer } from '../support/own-server.ts';
 
 /* The database server comes back without the latest commits while the bot keeps running. */
@@ -63,14 +63,14 @@ test(
   async () => {
     const [alice, bob] = [workspace.as('U0ALICE'), workspace.as('U0BOB')];
     service.faults.set({ kind: 'status_429', retryAfter: 5, times: 1, match: { name: 'sushi.rest' } });
-    const order = await approvedBy(bob, ask(workspace, alice, '/domain renew sushi.rest'));
+    const order = await approveRequested(bob, requestByCommand(workspace, alice, '/domain renew sushi.rest'));
     await until('the service has rate-limited the order', () => requestsOf(service, order).length === 1);
     await bot?.stop();
     expect(await server.sql('SELECT at_work FROM heartbeats', databaseUrl)).toEqual([{ at_work: {} }]);
     await server.stop();
     await server.start();
     await start();
-    await order.ends('SUCCEEDED', 20_000);
+    await order.waitForResult('SUCCEEDED', 20_000);
     expect(chargesFor(service, 'sushi.rest')).toBe(1);
   },
   MAX_WAIT_MS,
@@ -82,9 +82,9 @@ test(
     const alice = workspace.as('U0ALICE');
     const bob = workspace.as('U0BOB');
     service.faults.set({ kind: 'status_429', retryAfter: 5, match: { name: 'bar.rest' } });
-    const delayed = await approvedBy(bob, ask(workspace, alice, '/domain renew bar.rest'));
+    const delayed = await approveRequested(bob, requestByCommand(workspace, alice, '/domain renew bar.rest'));
     await until('the service has rate-limited it', () => requestsOf(service, delayed).length === 1);
-    const order = await ask(workspace, alice, '/domain renew cafe.rest');
+    const order = await requestByCommand(workspace, alice, '/domain renew cafe.rest');
     const restore = await server.snapshot();
 
     service.faults.set({ kind: 'slow', delayMs: 8_000, times: 1, match: { name: 'cafe.rest' } });
@@ -93,17 +93,17 @@ test(
     await restore();
     await server.start();
 
-    expect(textOf(await delayed.ends('UNKNOWN', 20_000))).toContain('restored from a backup');
+    expect(textOf(await delayed.waitForResult('UNKNOWN', 20_000))).toContain('restored from a backup');
     expect(logged).toContain('the server lost commits');
     // Its approval is lost too, so the row is pending when the response comes.
-    const reply = textOf(await order.ends('UNKNOWN', 20_000));
+    const reply = textOf(await order.waitForResult('UNKNOWN', 20_000));
     expect(reply).toMatch(/the bot’s database lost the record.*confirmed that it was carried out.*S0/s);
     expect(requestsOf(service, order), 'requests').toHaveLength(1);
     expect(chargesFor(service, 'cafe.rest')).toBe(1);
 
     service.faults.clear();
-    const later = await approvedBy(bob, ask(workspace, alice, '/domain renew deli.rest'));
-    await later.ends('SUCCEEDED', 20_000);
+    const later = await approveRequested(bob, requestByCommand(workspace, alice, '/domain renew deli.rest'));
+    await later.waitForResult('SUCCEEDED', 20_000);
     expect(chargesFor(service, 'bar.rest'), 'charges for the unknown order').toBe(0);
   },
   MAX_WAIT_MS,

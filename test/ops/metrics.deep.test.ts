@@ -6,7 +6,7 @@ import { createMetrics } from '../../src/app/metrics.ts';
 import { RELEASE } from '../../src/app/release.ts';
 import { ORDER_STATES } from '../../src/orders/order.ts';
 import { until, useTestDemo } from '../support/demo.ts';
-import { approvedBy, ask } from '../support/orders.ts';
+import { approveRequested, requestByCommand } from '../support/orders.ts';
 
 const rules = z.object({
   groups: z.array(z.object({ rules: z.array(z.object({ alert: z.string(), expr: z.string() })) })),
@@ -16,8 +16,11 @@ const t = useTestDemo();
 let text: string;
 
 beforeAll(async () => {
-  const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew cafe.rest'));
-  await order.ends('SUCCEEDED');
+  const order = await approveRequested(
+    t.bob,
+    requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest'),
+  );
+  await order.waitForResult('SUCCEEDED');
   await until('the events are sealed', async () => {
     text = await scrape();
     return parseValues('domain_steward_last_seal_timestamp_seconds').size > 0;

@@ -32,7 +32,11 @@ const TRANSFER = {
 
 async function requestAccepted(task: 'restore' | 'transfer'): Promise<Order> {
   const secret = task === 'transfer' ? { secret: new Secret('x') } : {};
-  const order = await rig.ask(task, task === 'transfer' ? TRANSFER : { name: 'cafe.rest' }, secret);
+  const order = await rig.requestAccepted(
+    task,
+    task === 'transfer' ? TRANSFER : { name: 'cafe.rest' },
+    secret,
+  );
   await approveOrder(rig.orders, order.id, 'U0BOB');
   await rig.runDue();
   // The watch list has been updated.
@@ -42,7 +46,7 @@ async function requestAccepted(task: 'restore' | 'transfer'): Promise<Order> {
 
 /** Some days pass, followed by a registry lookup. */
 async function lookUpAfter(days: number, order: Order, seen: RegistryLookup): Promise<void> {
-  rig.pass(days * DAY_MS);
+  rig.advanceClock(days * DAY_MS);
   await rig.startProcess({ lookUpAtRegistry: async () => seen }).advance(order.id, 'observation');
 }
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { gate, HOUR_MS, type Rig, startRig, until } from './rig.ts';
-import { DONE, fails } from './scripted-service.ts';
+import { HOUR_MS, newGate, type Rig, startRig, waitUntil } from './rig.ts';
+import { DONE, newServiceError } from './scripted-service.ts';
 
 /*
  * An attacker with write access adds an event that allows a retry, and resets the rows to match.
@@ -29,19 +29,19 @@ test.each([
   ['a forged retry', FORGED],
   ['a copy of its earlier retry', COPIED],
 ])('a paid request without a response isn’t sent again after %s', async (_what, added) => {
-  const order = await rig.approvedRenewal('cafe.rest');
+  const order = await rig.requestApprovedRenewal('cafe.rest');
   rig.service.answer = async () => {
-    throw fails('busy', { retryAfterMs: 1_000, httpStatus: 429 });
+    throw newServiceError('busy', { retryAfterMs: 1_000, httpStatus: 429 });
   };
   await rig.runDue();
-  rig.pass(HOUR_MS);
-  const answer = gate();
+  rig.advanceClock(HOUR_MS);
+  const answer = newGate();
   rig.service.answer = async () => {
     await answer.opened;
     return DONE;
   };
   const sending = rig.runDue();
-  await until('the second request is sent', () => rig.service.received.length === 2);
+  await waitUntil('the second request is sent', () => rig.service.received.length === 2);
   await rig.sql(added, order.id);
   await rig.sql(
     `UPDATE order_items SET state = 'WAITING', sent_at = NULL, attempts = 0 WHERE order_id = $1`,

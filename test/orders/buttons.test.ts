@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { DEMO_CONTEXT } from '../../src/accounts/account.ts';
 import { checkConfirmation, confirmOrder, discardDraft } from '../../src/orders/confirm-draft.ts';
-import { decideReport } from '../../src/orders/delegation.ts';
+import { decideDelegationReport } from '../../src/orders/delegation.ts';
 import { type Order, UNDO_HOURS } from '../../src/orders/order.ts';
 import type { EarlierFinding } from '../../src/orders/refusal.ts';
 import { decideNamesToRetry, isForSameNames } from '../../src/orders/retry-button.ts';
@@ -58,7 +58,7 @@ test('a draft can only be deleted by its requester', async () => {
 test('new nameservers are reported at once if they answer, or else after an hour', () => {
   const hosts = ['ns1.example'];
   const after = (kind: 'answering' | 'not_answering' | 'unknown', hours: number) =>
-    decideReport({ kind, hosts }, hoursLater(UNDO_HOURS), hoursLater(hours));
+    decideDelegationReport({ kind, hosts }, hoursLater(UNDO_HOURS), hoursLater(hours));
   expect(after('answering', 0.5)).toEqual({ delegation: 'answering', hosts: [], hours: 0 });
   expect(after('not_answering', 0.99)).toBeUndefined();
   expect(after('not_answering', 1)).toEqual({ delegation: 'not_answering', hosts, hours: 1 });

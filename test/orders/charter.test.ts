@@ -3,7 +3,7 @@ import {
   type BotSigner,
   buildCharter,
   buildPreviousField,
-  buildRulesWithKeys,
+  buildRulesWithSigning,
   type CharterStatus,
   evaluateCharter,
   findLastValidCharter,
@@ -17,9 +17,9 @@ import {
   newLog,
   newNonce,
   newSigner,
-  revoking,
   rootsOf,
   type Signer,
+  signRevocation,
   VERIFIER,
 } from '../approvals/signing/sample.ts';
 import { rule } from '../policy/sample.ts';
@@ -107,7 +107,7 @@ describe('a charter', () => {
     ['is invalid if its key was compromised later', 11, 'compromised', false],
   ])('%s', async (_, n, reason, counts) => {
     const revoked = { key: bob.authenticator.fingerprint, by: 'U0BOB', at: new Date(), n };
-    const keys = { ...log, revoked: [{ ...revoked, signature: revoking(bob, bob, reason) }] };
+    const keys = { ...log, revoked: [{ ...revoked, signature: signRevocation(bob, bob, reason) }] };
     expect(await findLastValidCharter({ keys, charters: [first] }, trust)).toBe(counts ? first : undefined);
   });
 });
@@ -177,7 +177,7 @@ describe('the effective policy and settings', () => {
   });
 
   test('come from the environment before the first charter, with the policy’s tags', () => {
-    const { settings, policy } = buildRulesWithKeys(rows, environment, { kind: 'none' });
+    const { settings, policy } = buildRulesWithSigning(rows, environment, { kind: 'none' });
     expect(settings).toMatchObject(environment);
     expect(policy).toEqual({
       version: 0,
@@ -189,7 +189,7 @@ describe('the effective policy and settings', () => {
   });
 
   test('combine the last signed charter, the environment and all tags while none is valid', () => {
-    const { settings, policy } = buildRulesWithKeys(rows, environment, invalid(newRules(2)));
+    const { settings, policy } = buildRulesWithSigning(rows, environment, invalid(newRules(2)));
     expect(settings).toMatchObject(SETTINGS);
     expect(policy).toEqual({
       ...newRules(2).policy,
@@ -207,7 +207,7 @@ describe('the effective policy and settings', () => {
     [true, false],
     [false, true],
   ])('allow self-approval only if the charter (%s) and the environment (%s) do', (last, start) => {
-    const { settings } = buildRulesWithKeys(
+    const { settings } = buildRulesWithSigning(
       { ...rows, settings: { ...rows.settings, allowSelfApproval: true } },
       { ...environment, allowSelfApproval: start },
       invalid(newRules(2, { allowSelfApproval: last })),

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { gate, HOUR_MS, type Rig, startRig, until } from './rig.ts';
+import { HOUR_MS, newGate, type Rig, startRig, waitUntil } from './rig.ts';
 import { DONE } from './scripted-service.ts';
 
 /* The machine's clock is set back by hours or jumps ahead by a day. */
@@ -13,16 +13,16 @@ afterAll(() => rig.end());
 
 describe('a clock set back by six hours', () => {
   test('doesn’t keep a dead worker’s order from being taken over', async () => {
-    const response = gate();
+    const response = newGate();
     rig.service.answer = async () => {
       await response.opened;
       return DONE;
     };
-    const order = await rig.approvedRenewal('dead.rest');
+    const order = await rig.requestApprovedRenewal('dead.rest');
     const dead = rig.startProcess();
     const execution = dead.execute(order.id);
-    await until('the request is sent', () => rig.service.received.length === 1);
-    rig.pass(-6 * HOUR_MS);
+    await waitUntil('the request is sent', () => rig.service.received.length === 1);
+    rig.advanceClock(-6 * HOUR_MS);
     await rig.recover();
     expect(await rig.read(order.id)).toMatchObject({ state: 'UNKNOWN', items: [{ state: 'UNKNOWN' }] });
     response.open();
@@ -34,15 +34,15 @@ describe('a clock set back by six hours', () => {
 
 describe('a clock ahead by a day', () => {
   test('doesn’t repeat a running request, whose response counts', async () => {
-    const open = gate();
+    const open = newGate();
     rig.service.answer = async () => {
       await open.opened;
       return DONE;
     };
-    const order = await rig.approvedRenewal('ahead.rest');
+    const order = await rig.requestApprovedRenewal('ahead.rest');
     const execution = rig.main.execute(order.id);
-    await until('the request is sent', () => rig.service.received.length === 1);
-    rig.pass(24 * HOUR_MS);
+    await waitUntil('the request is sent', () => rig.service.received.length === 1);
+    rig.advanceClock(24 * HOUR_MS);
     await rig.recover();
     await rig.runDue();
     expect((await rig.read(order.id)).state, 'before the response').toBe('UNKNOWN');

@@ -9,12 +9,12 @@ import {
 import { NO_SECRETS, saltSecret } from '../../src/orders/salted-secret.ts';
 import { getCredentialInterfaces } from '../../src/service/interfaces.ts';
 import { Secret } from '../../src/service/secret.ts';
-import { OVER } from '../approvals/decision-sample.ts';
+import { EXCESS } from '../approvals/decision-sample.ts';
 import { newTeamSettings } from '../support/settings.ts';
 import { ALICE } from './rig.ts';
-import { ENDPOINTS, hoursLater, newDemand, newOrder, START } from './sample.ts';
+import { ENDPOINTS, hoursLater, newOrder, newRequirements, START } from './sample.ts';
 
-const NEEDED = newDemand(['cafe.rest'], 2);
+const NEEDED = newRequirements(['cafe.rest'], 2);
 const FREE = { ...NEEDED, outcome: 'free', list: [] } as const;
 const RULE = { kind: 'rule', version: 3, index: 0, name: 'no renewals' } as const;
 const REFUSED = { ...FREE, outcome: 'refuse', refusedBy: [RULE] } as const;
@@ -136,11 +136,11 @@ test.each<[what: string, given: Given, decision: object]>([
   ],
   [
     'that is free but exceeds a budget waits only for an admin',
-    { requirements: FREE, budgets: { price: undefined, exceeded: OVER, reservation: RESERVATION } },
+    { requirements: FREE, budgets: { price: undefined, exceeded: EXCESS, reservation: RESERVATION } },
     {
       reservation: undefined,
       order: { state: 'PENDING', approvalsRequired: 0 },
-      entry: { overBudget: OVER },
+      entry: { overBudget: EXCESS },
     },
   ],
   [

@@ -6,10 +6,10 @@ import { resolveOrder } from '../../src/orders/resolve.ts';
 import { orderRow } from '../../src/slack/ledger/audit.view.ts';
 import { publicRecordLines } from '../../src/slack/orders/order.view.ts';
 import { orderHistory, orderReply } from '../../src/slack/orders/thread.view.ts';
-import { cardOf } from '../slack/orders/samples.ts';
+import { renderCard } from '../slack/orders/samples.ts';
 import { contextWith } from '../support/context.ts';
 import { MINUTE_MS, type Rig, startRig } from './rig.ts';
-import { fails } from './scripted-service.ts';
+import { newServiceError } from './scripted-service.ts';
 
 /* Public records settle an order that they prove to be done; otherwise they are a hint for people. */
 
@@ -31,9 +31,9 @@ const statuses = (...seen: readonly string[]): EvidenceHint => ({ code: 'statuse
 /** A renewal with unknown outcomes. */
 const requestUnknown = async (...names: string[]) => {
   rig.service.answer = async () => {
-    throw fails('unknown_outcome');
+    throw newServiceError('unknown_outcome');
   };
-  const order = await rig.approvedRenewal(...names);
+  const order = await rig.requestApprovedRenewal(...names);
   await rig.runDue();
   return rig.read(order.id);
 };
@@ -46,8 +46,8 @@ const lookUp = async (orderId: string, found: (name: string) => Evidence) =>
     }),
     await rig.read(orderId),
   );
-const renderCard = async (orderId: string) =>
-  JSON.stringify(cardOf(await rig.read(orderId), { approvers: [], now: rig.now }));
+const renderCurrentCard = async (orderId: string) =>
+  JSON.stringify(renderCard(await rig.read(orderId), { approvers: [], now: rig.now }));
 
 test('an order proved to be done is settled automatically', async () => {
   const order = await requestUnknown('one.rest', 'two.rest');
@@ -66,12 +66,12 @@ test('an order proved to be done is settled automatically', async () => {
   expect(JSON.stringify(orderReply(after, settled, []))).toContain(text);
   expect(JSON.stringify(orderHistory(after, [settled]))).toContain(`“${text}”`);
   expect(await orderRow({ order: after, entry: settled, decisions: [] }, async (id) => id)).toContain(text);
-  expect(await rig.unfollowed(order.id)).toEqual([1]);
+  expect(await rig.listItemsForWatchList(order.id)).toEqual([1]);
 });
 
 test('a hint doesn’t settle an order, but is shown on the card, in the form and in the audit log', async () => {
   const order = await requestUnknown('hint.rest');
-  await rig.tell(order.id);
+  await rig.markShown(order.id);
   await lookUp(order.id, () => hint());
   const hinted = await rig.read(order.id);
   expect(hinted).toEqual({
@@ -87,10 +87,10 @@ test('a hint doesn’t settle an order, but is shown on the card, in the form an
       },
     ],
   });
-  expect((await rig.due(order.id)).notifications).toEqual(rig.now);
+  expect((await rig.readDueTimes(order.id)).notifications).toEqual(rig.now);
   const text =
     /Public records \(not proof\).*No registration of the name was found\. Source: `rdap\.example`, <!date/;
-  expect(await renderCard(order.id)).toMatch(text);
+  expect(await renderCurrentCard(order.id)).toMatch(text);
   expect(JSON.stringify(publicRecordLines(hinted))).toMatch(text);
   expect(publicRecordLines(order), 'before').toEqual(['I found nothing conclusive in public records.']);
   const history = await rig.store.loadHistory(order.id, 'system');
@@ -103,9 +103,9 @@ test('a hint doesn’t settle an order, but is shown on the card, in the form an
 
 test('the same hint isn’t repeated, but a new one is shown', async () => {
   const order = await requestUnknown('again.rest');
-  const countHints = async () => (await rig.story(order.id)).filter((kind) => kind === 'hinted').length;
+  const countHints = async () => (await rig.listHistory(order.id)).filter((kind) => kind === 'hinted').length;
   for (let turn = 0; turn < 5; turn += 1) {
-    rig.pass(5 * MINUTE_MS);
+    rig.advanceClock(5 * MINUTE_MS);
     await lookUp(order.id, () => hint());
   }
   expect(await countHints()).toBe(1);
@@ -120,7 +120,7 @@ test('a hint disappears once a person settles the order', async () => {
   const order = await requestUnknown('people.rest');
   await lookUp(order.id, () => hint());
   expect((await resolveOrder(rig.orders, order.id, 'U0BOB', 'FAILED', undefined)).ok).toBe(true);
-  expect(await renderCard(order.id)).not.toContain('hint, no proof');
+  expect(await renderCurrentCard(order.id)).not.toContain('hint, no proof');
   const settled = await rig.read(order.id);
   await lookUp(order.id, () => hint(statuses('active')));
   expect(await rig.read(order.id)).toEqual(settled);

@@ -4,9 +4,17 @@ import { createVault } from '../../src/accounts/vault.ts';
 import { approveOrder } from '../../src/approvals/approve.ts';
 import { retryOrder } from '../../src/orders/retry-button.ts';
 import { Secret } from '../../src/service/secret.ts';
-import { acceptedOf, atOnce, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from './rig.ts';
-import { buildRenewal, saidOf } from './sample.ts';
-import { DONE, fails } from './scripted-service.ts';
+import {
+  HOUR_MS,
+  MINUTE_MS,
+  type Rig,
+  requireAccepted,
+  runConcurrently,
+  startRig,
+  waitUntil,
+} from './rig.ts';
+import { buildRenewal, renderResult } from './sample.ts';
+import { DONE, newServiceError } from './scripted-service.ts';
 
 /* Executing orders: the effect of each response or of none, and when requests are retried. */
 
@@ -23,7 +31,7 @@ const readItemStates = async (orderId: string) => (await rig.read(orderId)).item
 
 /** The time until an order's next attempt, in milliseconds. */
 async function readNextAttemptMs(orderId: string): Promise<number | undefined> {
-  const { work } = await rig.due(orderId);
+  const { work } = await rig.readDueTimes(orderId);
   return work instanceof Date && work > rig.now ? work.getTime() - rig.now.getTime() : undefined;
 }
 
@@ -32,7 +40,7 @@ test('a response is saved with everything that people see, and its follow-ups ar
     ...DONE,
     messages: [{ code: 'MSG1', text: 'Premium name', objects: [] }],
   });
-  const order = await rig.approvedRenewal('cafe.rest');
+  const order = await rig.requestApprovedRenewal('cafe.rest');
   await rig.main.execute(order.id);
   const done = await rig.read(order.id);
   expect(done).toMatchObject({ state: 'SUCCEEDED', claim: undefined, closedAt: rig.now });
@@ -52,18 +60,18 @@ test('a response is saved with everything that people see, and its follow-ups ar
   ]);
   expect(rig.service.received).toMatchObject([{ task: 'domain.renew', ctid: order.id }]);
   expect(rig.accepted, 'accounts that the service has accepted').toEqual(['account-alice']);
-  expect(await rig.due(order.id)).toEqual({ work: rig.now, notifications: rig.now });
-  expect(await rig.unfollowed(order.id)).toEqual([1]);
+  expect(await rig.readDueTimes(order.id)).toEqual({ work: rig.now, notifications: rig.now });
+  expect(await rig.listItemsForWatchList(order.id)).toEqual([1]);
   await rig.main.execute(order.id);
-  expect(rig.service.timesSent(order.id), 'requests after a second run').toBe(1);
-  expect(rig.logged()).not.toContain('lost the record');
+  expect(rig.service.countSent(order.id), 'requests after a second run').toBe(1);
+  expect(rig.readLog()).not.toContain('lost the record');
 });
 
 test('the duration of a request is recorded in seconds', async () => {
   const startedAt = performance.now();
   const durations: number[] = [];
   const recordDuration = (_task: string, _ended: string, seconds: number) => void durations.push(seconds);
-  const order = await rig.approvedRenewal('cafe.rest');
+  const order = await rig.requestApprovedRenewal('cafe.rest');
   await rig.startProcess({ recordDuration }).execute(order.id);
   expect(durations).toHaveLength(1);
   expect(durations[0]).toBeLessThanOrEqual((performance.now() - startedAt) / 1_000);
@@ -75,20 +83,20 @@ test.each(['prepare', 'answer'] as const)(
     rig.service[step] = async () => {
       throw new TypeError('a fault of ours');
     };
-    const order = await rig.approvedRenewal('cafe.rest');
+    const order = await rig.requestApprovedRenewal('cafe.rest');
     await rig.main.execute(order.id);
     const isSent = step === 'answer';
-    expect(rig.logged()).toContain(`"sent":${isSent},"mayBeDone":${isSent}`);
+    expect(rig.readLog()).toContain(`"sent":${isSent},"mayBeDone":${isSent}`);
   },
 );
 
 test('names that an earlier order has done are stopped right before sending', async () => {
-  const first = await rig.approvedRenewal('cafe.rest');
+  const first = await rig.requestApprovedRenewal('cafe.rest');
   rig.service.answer = async () => {
-    throw fails('refused');
+    throw newServiceError('refused');
   };
   await rig.main.execute(first.id);
-  const retry = acceptedOf(await retryOrder(rig.orders, first.id, 'U0ALICE'));
+  const retry = requireAccepted(await retryOrder(rig.orders, first.id, 'U0ALICE'));
   await approveOrder(rig.orders, retry.id, 'U0BOB');
   rig.service.received.length = 0;
   rig.service.prepare = async () => {
@@ -104,11 +112,15 @@ test('names that an earlier order has done are stopped right before sending', as
 test.each([false, true])(
   'an order that the database lost is saved again (with the delivery repeated: %s)',
   async (isAgain) => {
-    const order = await rig.approvedRenewal('cafe.rest');
+    const order = await rig.requestApprovedRenewal('cafe.rest');
     rig.service.answer = async () => {
       await rig.reset();
       if (isAgain)
-        await rig.ask('renew', { names: ['bar.rest'], period: 1 }, { deliveryId: order.deliveryId });
+        await rig.requestAccepted(
+          'renew',
+          { names: ['bar.rest'], period: 1 },
+          { deliveryId: order.deliveryId },
+        );
       return DONE;
     };
     await rig.main.execute(order.id);
@@ -120,7 +132,7 @@ test.each([false, true])(
 );
 
 test('sentAt is in the database before the request is sent', async () => {
-  const order = await rig.approvedRenewal('cafe.rest');
+  const order = await rig.requestApprovedRenewal('cafe.rest');
   rig.service.answer = async () => {
     expect(await rig.read(order.id)).toMatchObject({
       state: 'EXECUTING',
@@ -135,41 +147,41 @@ test('sentAt is in the database before the request is sent', async () => {
 describe('a paid task', () => {
   test('is never sent again once its outcome is unknown', async () => {
     rig.service.answer = async () => {
-      throw fails('unknown_outcome');
+      throw newServiceError('unknown_outcome');
     };
-    const order = await rig.approvedRenewal('cafe.rest');
+    const order = await rig.requestApprovedRenewal('cafe.rest');
     await rig.runDue();
     expect(await rig.read(order.id)).toMatchObject({ state: 'UNKNOWN', closedAt: undefined });
     for (let hour = 0; hour < 3; hour += 1) {
-      rig.pass(24 * HOUR_MS);
+      rig.advanceClock(24 * HOUR_MS);
       await rig.recover();
       await rig.runDue();
       await rig.main.execute(order.id);
     }
-    expect(rig.service.timesSent(order.id)).toBe(1);
+    expect(rig.service.countSent(order.id)).toBe(1);
     expect((await rig.read(order.id)).state).toBe('UNKNOWN');
   });
 
   test('fails if the service refuses, with its reason', async () => {
     rig.service.answer = async () => {
-      throw fails('refused', { code: 'EF01002', text: 'Period too long', httpStatus: 422 });
+      throw newServiceError('refused', { code: 'EF01002', text: 'Period too long', httpStatus: 422 });
     };
-    const order = await rig.approvedRenewal('cafe.rest');
+    const order = await rig.requestApprovedRenewal('cafe.rest');
     await rig.runDue();
     expect(await rig.read(order.id)).toMatchObject({
       state: 'FAILED',
       items: [{ result: { code: 'EF01002', text: 'Period too long', httpStatus: 422 } }],
     });
     expect(rig.accepted, 'accounts accepted by a refusal').toEqual([]);
-    expect(await rig.unfollowed(order.id), 'items for the watch list').toEqual([]);
+    expect(await rig.listItemsForWatchList(order.id), 'items for the watch list').toEqual([]);
   });
 
   test('is retried if the service was busy, after its Retry-After and with the same ctid', async () => {
     rig.service.answer = async () => {
-      if (rig.service.received.length === 1) throw fails('busy', { retryAfterMs: 90_000 });
+      if (rig.service.received.length === 1) throw newServiceError('busy', { retryAfterMs: 90_000 });
       return DONE;
     };
-    const order = await rig.approvedRenewal('cafe.rest');
+    const order = await rig.requestApprovedRenewal('cafe.rest');
     await rig.runDue();
     expect(await rig.read(order.id)).toMatchObject({
       state: 'APPROVED',
@@ -177,25 +189,25 @@ describe('a paid task', () => {
       items: [{ state: 'WAITING', sentAt: undefined, attempts: 1 }],
     });
     expect(await readNextAttemptMs(order.id)).toBe(90_000);
-    rig.pass(89_999);
+    rig.advanceClock(89_999);
     // A run that comes early, such as one of the recovery, changes nothing.
     await rig.main.execute(order.id);
     await rig.runDue();
-    expect(rig.service.timesSent(order.id), 'requests before its time').toBe(1);
-    rig.pass(1);
+    expect(rig.service.countSent(order.id), 'requests before its time').toBe(1);
+    rig.advanceClock(1);
     await rig.runDue();
-    expect(rig.service.timesSent(order.id)).toBe(2);
+    expect(rig.service.countSent(order.id)).toBe(2);
     expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED', items: [{ attempts: 2 }] });
   });
 
   test('fails after four attempts that end before the request is sent', async () => {
     rig.service.prepare = async () => {
-      throw fails('not_sent');
+      throw newServiceError('not_sent');
     };
-    const order = await rig.approvedRenewal('cafe.rest');
+    const order = await rig.requestApprovedRenewal('cafe.rest');
     for (let tries = 0; tries < 6; tries += 1) {
       await rig.runDue();
-      rig.pass(MINUTE_MS);
+      rig.advanceClock(MINUTE_MS);
     }
     expect(rig.service.received).toEqual([]);
     expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED', items: [{ attempts: 4 }] });
@@ -205,12 +217,12 @@ describe('a paid task', () => {
 describe('an idempotent task', () => {
   test('succeeds if a retry gets a response', async () => {
     rig.service.answer = async () => {
-      if (rig.service.received.length === 1) throw fails('unknown_outcome');
+      if (rig.service.received.length === 1) throw newServiceError('unknown_outcome');
       return DONE;
     };
-    const order = await rig.ask('nameservers', nameservers);
+    const order = await rig.requestAccepted('nameservers', nameservers);
     await rig.runDue();
-    rig.pass(1_000);
+    rig.advanceClock(1_000);
     await rig.runDue();
     expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED', items: [{ attempts: 2 }] });
   });
@@ -225,11 +237,14 @@ describe('several names', () => {
     rig.service.answer = async () => {
       running += 1;
       maxRunning = Math.max(maxRunning, running);
-      await until('four are running', () => running === 4 || rig.service.received.length === names.length);
+      await waitUntil(
+        'four are running',
+        () => running === 4 || rig.service.received.length === names.length,
+      );
       running -= 1;
       return DONE;
     };
-    const order = await rig.approvedRenewal(...names);
+    const order = await rig.requestApprovedRenewal(...names);
     await rig.runDue();
     expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
     expect(maxRunning, 'concurrent requests').toBe(4);
@@ -239,23 +254,23 @@ describe('several names', () => {
 
   test('are retried alone if the service was busy', async () => {
     rig.service.answer = async ({ ctid }) => {
-      if (ctid.endsWith('.2') && rig.service.timesSent(ctid) === 1)
-        throw fails('busy', { retryAfterMs: 5_000 });
+      if (ctid.endsWith('.2') && rig.service.countSent(ctid) === 1)
+        throw newServiceError('busy', { retryAfterMs: 5_000 });
       return DONE;
     };
-    const order = await rig.approvedRenewal('a.rest', 'b.rest', 'c.rest');
+    const order = await rig.requestApprovedRenewal('a.rest', 'b.rest', 'c.rest');
     await rig.runDue();
     expect(await readItemStates(order.id)).toEqual(['SUCCEEDED', 'WAITING', 'SUCCEEDED']);
-    rig.pass(5_000);
+    rig.advanceClock(5_000);
     await rig.runDue();
     expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
-    expect([1, 2, 3].map((n) => rig.service.timesSent(`${order.id}.${n}`))).toEqual([1, 2, 1]);
+    expect([1, 2, 3].map((n) => rig.service.countSent(`${order.id}.${n}`))).toEqual([1, 2, 1]);
   });
 
   test('are each sent once by concurrent replicas', async () => {
-    const order = await rig.approvedRenewal(...names);
-    await atOnce(6, () => rig.startProcess().execute(order.id));
-    expect(names.map((_, index) => rig.service.timesSent(`${order.id}.${index + 1}`))).toEqual(
+    const order = await rig.requestApprovedRenewal(...names);
+    await runConcurrently(6, () => rig.startProcess().execute(order.id));
+    expect(names.map((_, index) => rig.service.countSent(`${order.id}.${index + 1}`))).toEqual(
       names.map(() => 1),
     );
   });
@@ -265,14 +280,14 @@ describe('requesters who have left', () => {
   const names = Array.from({ length: 9 }, (_, index) => `name${index + 1}.rest`);
 
   test('after the approval stop the order', async () => {
-    const order = await rig.approvedRenewal('cafe.rest');
+    const order = await rig.requestApprovedRenewal('cafe.rest');
     rig.absent.set('U0ALICE', 'left');
     await rig.runDue();
     expect(rig.service.received).toEqual([]);
     const { state, items } = await rig.read(order.id);
     expect(state).toBe('FAILED');
-    expect(saidOf(items[0])).toMatch(/no longer a full member.*nothing was sent/);
-    expect(await rig.story(order.id)).toEqual([
+    expect(renderResult(items[0])).toMatch(/no longer a full member.*nothing was sent/);
+    expect(await rig.listHistory(order.id)).toEqual([
       'requested by U0ALICE',
       'approved by U0BOB',
       'stopped',
@@ -283,27 +298,27 @@ describe('requesters who have left', () => {
   test('between two names of an order stop the rest', async () => {
     rig.service.answer = async () => {
       if (rig.service.received.length === 4) rig.absent.set('U0ALICE', 'left');
-      await until('four requests are sent', () => rig.service.received.length >= 4);
+      await waitUntil('four requests are sent', () => rig.service.received.length >= 4);
       return DONE;
     };
-    const order = await rig.approvedRenewal(...names);
+    const order = await rig.requestApprovedRenewal(...names);
     await rig.runDue();
     expect(rig.service.received).toHaveLength(4);
     expect((await readItemStates(order.id)).sort()).toEqual([
       ...Array<string>(5).fill('FAILED'),
       ...Array<string>(4).fill('SUCCEEDED'),
     ]);
-    const stops = (await rig.story(order.id)).filter((line) => line.startsWith('stopped'));
+    const stops = (await rig.listHistory(order.id)).filter((line) => line.startsWith('stopped'));
     expect(stops, 'stop events of concurrent names').toHaveLength(1);
   });
 
   test('can’t be confirmed while Slack doesn’t return them, so the order waits', async () => {
-    const order = await rig.approvedRenewal('cafe.rest');
+    const order = await rig.requestApprovedRenewal('cafe.rest');
     rig.absent.set('U0ALICE', 'unknown');
     await rig.startProcess().execute(order.id);
-    expect(rig.logged().split('Slack doesn’t confirm').length - 1, 'warnings of one attempt').toBe(1);
+    expect(rig.readLog().split('Slack doesn’t confirm').length - 1, 'warnings of one attempt').toBe(1);
     for (let tries = 0; tries < 30; tries += 1) {
-      rig.pass(MINUTE_MS);
+      rig.advanceClock(MINUTE_MS);
       await rig.recover();
       await rig.runDue();
     }
@@ -316,26 +331,26 @@ describe('requesters who have left', () => {
     rig.absent.clear();
     await rig.recover();
     await rig.runDue();
-    expect(rig.service.timesSent(order.id)).toBe(1);
+    expect(rig.service.countSent(order.id)).toBe(1);
     expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
   });
 });
 
 describe('a secret', () => {
   test('that was typed is only sent to the service, and is wiped at the end', async () => {
-    const order = await rig.ask('transfer', TRANSFER, { secret: new Secret('canary-auth-code') });
+    const order = await rig.requestAccepted('transfer', TRANSFER, { secret: new Secret('canary-auth-code') });
     await approveOrder(rig.orders, order.id, 'U0BOB');
     await rig.runDue();
     const [request] = rig.service.received;
     const { body } = z.object({ body: z.object({ auth: z.instanceof(Secret) }) }).parse(request?.description);
     expect(body.auth.reveal()).toBe('canary-auth-code');
-    expect(await rig.everything(), 'the database').not.toContain('canary');
-    expect(rig.logged(), 'the log').not.toContain('canary');
+    expect(await rig.dumpDatabase(), 'the database').not.toContain('canary');
+    expect(rig.readLog(), 'the log').not.toContain('canary');
     expect(await rig.store.loadSealedInput(order.id)).toBeUndefined();
   });
 
   test('that can no longer be opened fails the order', async () => {
-    const order = await rig.ask(
+    const order = await rig.requestAccepted(
       'user',
       { user: 'anna', context: 4, defaultEmail: 'anna@example.com' },
       { secret: new Secret('canary-password') },
@@ -344,12 +359,12 @@ describe('a secret', () => {
     await rig.main.execute(order.id);
     const { state, items } = await rig.read(order.id);
     expect(state).toBe('FAILED');
-    expect(saidOf(items[0])).toMatch(/no longer matches what was requested.*nothing was sent/);
+    expect(renderResult(items[0])).toMatch(/no longer matches what was requested.*nothing was sent/);
     expect(rig.service.received).toEqual([]);
   });
 
   test('whose key is missing waits for a process that has the key', async () => {
-    const order = await rig.ask(
+    const order = await rig.requestAccepted(
       'user',
       { user: 'anna', context: 4, defaultEmail: 'anna@example.com' },
       { secret: new Secret('canary-password') },
@@ -362,7 +377,7 @@ describe('a secret', () => {
     });
     await keyless.execute(order.id);
     for (let day = 0; day < 30; day += 1) {
-      rig.pass(24 * HOUR_MS);
+      rig.advanceClock(24 * HOUR_MS);
       await rig.recover();
       expect(await rig.isDue(order.id), 'still due').toBe(true);
       await keyless.execute(order.id);
@@ -373,7 +388,7 @@ describe('a secret', () => {
 
     await rig.runDue();
     expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED', items: [{ attempts: 1 }] });
-    expect(rig.service.timesSent(order.id)).toBe(1);
+    expect(rig.service.countSent(order.id)).toBe(1);
   });
 
   test('that is missing from the request is noticed at once', async () => {
@@ -384,13 +399,13 @@ describe('a secret', () => {
   });
 
   test('that no longer exists fails the order', async () => {
-    const order = await rig.ask('transfer', TRANSFER, { secret: new Secret('auth') });
+    const order = await rig.requestAccepted('transfer', TRANSFER, { secret: new Secret('auth') });
     await approveOrder(rig.orders, order.id, 'U0BOB');
     await rig.sql('UPDATE orders SET sealed_input = NULL WHERE id = $1', order.id);
     await rig.runDue();
     const failed = await rig.read(order.id);
     expect(failed.state).toBe('FAILED');
-    expect(saidOf(failed.items[0])).toMatch(/nothing was sent/);
+    expect(renderResult(failed.items[0])).toMatch(/nothing was sent/);
     expect(rig.service.received).toEqual([]);
   });
 });

@@ -6,7 +6,7 @@ import { retryOrder } from '../../src/orders/retry-button.ts';
 import { createServiceClient, type ServiceClient } from '../../src/service/client.ts';
 import { password } from '../service/sandbox.ts';
 import { MINUTE_MS, type Rig, startRig } from './rig.ts';
-import { saidOf } from './sample.ts';
+import { renderResult } from './sample.ts';
 
 /*
  * Sessions that end and processes that are suspended between the commit of `sentAt` and the first byte, with the real
@@ -44,7 +44,7 @@ let names = 0;
 function requestRenewal() {
   names += 1;
   const { name } = service.state.addDomain({ name: `leaving${names}.rest`, context: 4 });
-  return rig.approvedRenewal(name);
+  return rig.requestApprovedRenewal(name);
 }
 
 /** A renewal whose client has a session that the service no longer knows. */
@@ -62,7 +62,7 @@ const isSecondSentAt = ({ log: [entry] }: OrderCommit) =>
 
 /** Another process takes the order over. */
 async function takeOver(): Promise<void> {
-  rig.pass(MINUTE_MS);
+  rig.advanceClock(MINUTE_MS);
   await rig.recover();
 }
 
@@ -76,7 +76,7 @@ describe('a request refused because its session had ended', () => {
     });
     const first = rig.now;
     const ended = service.onRequest(({ ctid, status }) => {
-      if (ctid === order.id && status === 401) rig.pass(MINUTE_MS);
+      if (ctid === order.id && status === 401) rig.advanceClock(MINUTE_MS);
     });
     await rig.runDue();
     ended();
@@ -105,7 +105,7 @@ describe('a request refused because its session had ended', () => {
     expect(statuses(order.id)).toEqual([401]);
     const ended = await rig.read(order.id);
     expect(ended).toMatchObject({ state: 'FAILED', items: [{ state: 'FAILED', attempts: 1 }] });
-    expect(saidOf(ended.items[0])).toMatch(/wasn’t carried out.*wasn’t sent again/);
+    expect(renderResult(ended.items[0])).toMatch(/wasn’t carried out.*wasn’t sent again/);
     expect((await retryOrder(rig.orders, order.id, 'U0ALICE')).kind).toBe('accepted');
   });
 
@@ -135,7 +135,7 @@ describe('a request refused because its session had ended', () => {
       await rig.runDue();
       expect(statuses(order.id)).toEqual([401]);
       expect(await rig.read(order.id)).toMatchObject({ state: 'APPROVED', items: [{ state: 'WAITING' }] });
-      rig.pass(MINUTE_MS);
+      rig.advanceClock(MINUTE_MS);
       await rig.runDue();
       expect(statuses(order.id)).toEqual([401, 200]);
       expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
@@ -162,8 +162,8 @@ describe('a process suspended between its commit and the first byte', () => {
     expect(statuses(order.id)).toEqual([]);
     const ended = await rig.read(order.id);
     expect(ended).toMatchObject({ state: 'UNKNOWN', items: [{ state: 'UNKNOWN', attempts: 1 }] });
-    expect(saidOf(ended.items[0])).toMatch(/suspended.*sent nothing.*may have acted meanwhile/);
-    rig.pass(MINUTE_MS);
+    expect(renderResult(ended.items[0])).toMatch(/suspended.*sent nothing.*may have acted meanwhile/);
+    rig.advanceClock(MINUTE_MS);
     await rig.recover();
     await rig.runDue();
     expect(statuses(order.id)).toEqual([]);

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import {
   createBotSignatureCheck,
+  deriveLoggedItem,
   findLogDifference,
   findSendBlocker,
-  readLoggedItem,
   signRetryEvents,
 } from '../../src/orders/log-limits.ts';
 import type { Order, OrderEvent, OrderItem } from '../../src/orders/order.ts';
@@ -90,7 +90,7 @@ describe('an item in the log', () => {
     ],
   ])('has the expected state when %s', (_what, state, outcome, ...events) => {
     const { order, item, log } = logEvents(...events);
-    expect(readLoggedItem(log, item, isSignedByBot(order.id))).toEqual({ state, outcome });
+    expect(deriveLoggedItem(log, item, isSignedByBot(order.id))).toEqual({ state, outcome });
   });
 
   test.each<[kind: OrderLogEntry['kind'], state: Order['state'], item: string]>([
@@ -100,7 +100,7 @@ describe('an item in the log', () => {
     ['invalidated', 'EXECUTING', 'ended'],
   ])('after the order’s event %s in the state %s is %s', (kind, state, expected) => {
     const { order, item } = logEvents();
-    expect(readLoggedItem([entry({ kind, state })], item, isSignedByBot(order.id)).state).toBe(expected);
+    expect(deriveLoggedItem([entry({ kind, state })], item, isSignedByBot(order.id)).state).toBe(expected);
   });
 
   test('blocks rows that contradict it, and accepts matching rows', () => {
@@ -159,7 +159,7 @@ describe('a retry isn’t allowed by an added event', () => {
     const n = log.some((entry) => 'n' in entry && entry.n === 2) ? 1 : 0;
     const item = order.items[n];
     if (item === undefined) throw new Error('no item');
-    expect(readLoggedItem([...log, ...added], item, isSignedByBot(order.id))).toMatchObject({
+    expect(deriveLoggedItem([...log, ...added], item, isSignedByBot(order.id))).toMatchObject({
       outcome: 'UNKNOWN',
     });
   });

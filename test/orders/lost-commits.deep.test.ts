@@ -6,11 +6,11 @@ import { refusalText } from '../../src/slack/orders/refusal.view.ts';
 import { orderReply } from '../../src/slack/orders/thread.view.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
-import { cardOf } from '../slack/orders/samples.ts';
+import { renderCard } from '../slack/orders/samples.ts';
 import { BOT_SIGNER } from '../support/bot-signer.ts';
 import { OwnServer } from '../support/own-server.ts';
-import { gate, HOUR_MS, type Rig, startRig, until } from './rig.ts';
-import { DONE, fails } from './scripted-service.ts';
+import { HOUR_MS, newGate, type Rig, startRig, waitUntil } from './rig.ts';
+import { DONE, newServiceError } from './scripted-service.ts';
 
 /* The database loses its last commits during a request: the outcome is still saved, and nothing is sent again. */
 
@@ -47,20 +47,20 @@ async function takeSnapshot(): Promise<() => Promise<void>> {
 
 /** Starts a renewal's requests. @returns functions that restore the database before each step */
 async function startRequest(...names: string[]) {
-  const answer = gate();
+  const answer = newGate();
   let giveAnswer = async (): Promise<typeof DONE> => DONE;
   rig.service.answer = async () => {
     await answer.opened;
     return giveAnswer();
   };
   const empty = await takeSnapshot();
-  const requested = await rig.ask('renew', { names, period: 1 });
+  const requested = await rig.requestAccepted('renew', { names, period: 1 });
   const pending = await takeSnapshot();
   const approved = await approveOrder(rig.orders, requested.id, 'U0BOB');
   if (!approved.ok) throw new Error(refusalText(approved.refusal));
   const unsent = await takeSnapshot();
   const execution = rig.startProcess().execute(requested.id);
-  await until('the requests are sent', () => rig.service.received.length === names.length);
+  await waitUntil('the requests are sent', () => rig.service.received.length === names.length);
   return {
     id: requested.id,
     before: { request: empty, approval: pending, sending: unsent },
@@ -69,7 +69,7 @@ async function startRequest(...names: string[]) {
       giveAnswer = what;
       answer.open();
       await execution;
-      rig.pass(HOUR_MS);
+      rig.advanceClock(HOUR_MS);
       await rig.recover();
       await rig.runDue();
       return rig.read(requested.id);
@@ -78,13 +78,13 @@ async function startRequest(...names: string[]) {
 }
 
 const unreadable = async () => {
-  throw fails('unknown_outcome');
+  throw newServiceError('unknown_outcome');
 };
 const refused = async () => {
-  throw fails('refused', { code: 'EF01017', text: 'No' });
+  throw newServiceError('refused', { code: 'EF01017', text: 'No' });
 };
 const busy = async () => {
-  throw fails('busy', { retryAfterMs: 1_000, httpStatus: 429 });
+  throw newServiceError('busy', { retryAfterMs: 1_000, httpStatus: 429 });
 };
 
 /** The texts of the order's thread. */
@@ -153,13 +153,13 @@ describe('an order that the database shows as unsent', () => {
           },
         ],
       });
-      expect(rig.service.timesSent(order.id), 'requests').toBe(1);
+      expect(rig.service.countSent(order.id), 'requests').toBe(1);
       const text = await renderThread(order.id);
       expect(text).toMatch(/<@U0ALICE>.*outcome unknown/);
       expect(text).toMatch(
         /the bot’s database lost the record.*confirmed that it was carried out.*S0100.*won’t be sent again automatically\. <@U0BOB>/,
       );
-      expect(rig.logged()).toContain('the database lost the record of a sent request');
+      expect(rig.readLog()).toContain('the database lost the record of a sent request');
 
       const settled = await resolveOrder(rig.orders, order.id, 'U0BOB', 'SUCCEEDED', 'the service shows it');
       expect(settled.ok).toBe(true);
@@ -175,7 +175,7 @@ describe('an order that the database shows as unsent', () => {
     const order = await startRequest('cafe.rest');
     await order.before.sending();
     expect(await order.respond(answer)).toMatchObject({ state: 'UNKNOWN', items: [{ state: 'UNKNOWN' }] });
-    expect(rig.service.timesSent(order.id)).toBe(1);
+    expect(rig.service.countSent(order.id)).toBe(1);
     expect(await renderThread(order.id)).toMatch(words);
   });
 
@@ -205,13 +205,13 @@ describe('an order that the database shows as unsent', () => {
     });
     expect(await order.respond()).toMatchObject({ state: 'UNKNOWN' });
     expect(hasFailed).toBe(true);
-    expect((await rig.story(order.id)).filter((kind) => kind === 'invalidated')).toHaveLength(1);
+    expect((await rig.listHistory(order.id)).filter((kind) => kind === 'invalidated')).toHaveLength(1);
   });
 });
 
 test('an idempotent order becomes unknown too, because the record of its doubt is lost', async () => {
   rig.service.answer = unreadable;
-  const order = await rig.ask('nameservers', {
+  const order = await rig.requestAccepted('nameservers', {
     name: 'cafe.rest',
     nameServers: ['ns1.a.rest', 'ns2.a.rest'],
   });
@@ -232,9 +232,9 @@ test('an order continues if only a refused connection was lost', async () => {
   let tries = 0;
   rig.service.answer = async () => {
     tries += 1;
-    return tries === 1 ? Promise.reject(fails('not_sent')) : DONE;
+    return tries === 1 ? Promise.reject(newServiceError('not_sent')) : DONE;
   };
-  const order = await rig.approvedRenewal('cafe.rest');
+  const order = await rig.requestApprovedRenewal('cafe.rest');
   const unsent = await takeSnapshot();
   rig.setBeforeCommit(async ({ log }) => {
     if (log[0]?.kind !== 'retry_scheduled') return;
@@ -259,13 +259,13 @@ describe('an order that ended although it was sent', () => {
       await denyOrder(rig.orders, order.id, 'U0BOB', undefined);
       const ended = await order.respond(answer);
       expect(ended).toMatchObject({ state: 'DENIED', items: [{ result: { lateOutcome } }] });
-      expect(rig.service.timesSent(order.id)).toBe(1);
+      expect(rig.service.countSent(order.id)).toBe(1);
       const text = await renderThread(order.id);
       expect(text).toMatch(
         /<@U0ALICE>, <@U0BOB>, <!subteam\^S0LEADS>: .*my database lost the record of a sent request/,
       );
       expect(text).toMatch(words);
-      expect(JSON.stringify(cardOf(ended, { approvers: [] }))).not.toContain('nothing was sent');
+      expect(JSON.stringify(renderCard(ended, { approvers: [] }))).not.toContain('nothing was sent');
     },
   );
 
@@ -283,7 +283,7 @@ describe('an order that ended although it was sent', () => {
       expect((await rig.read(order.id)).state).toBe('FAILED');
       const ended = await order.respond(answer);
       expect(ended.state).toBe('FAILED');
-      const card = JSON.stringify(cardOf(ended, { approvers: [], now: rig.now }));
+      const card = JSON.stringify(renderCard(ended, { approvers: [], now: rig.now }));
       expect(card.includes('order_retry')).toBe(names.length > 0);
     },
   );
@@ -332,7 +332,7 @@ describe('an order that is missing in the database', () => {
     const order = await startRequest('cafe.rest');
     const { deliveryId } = await rig.read(order.id);
     await order.before.request();
-    const again = await rig.ask('renew', { names: ['cafe.rest'], period: 1 }, { deliveryId });
+    const again = await rig.requestAccepted('renew', { names: ['cafe.rest'], period: 1 }, { deliveryId });
     expect(again.id).not.toBe(order.id);
     expect(await order.respond()).toMatchObject({ state: 'UNKNOWN', items: [{ result: { code: 'S0100' } }] });
     expect((await rig.read(again.id)).state, 'state of the new order').toBe('PENDING');
@@ -351,18 +351,18 @@ test('after a server is restored during a request, nothing is sent again, and th
     await rig.end();
     rig = shared;
   });
-  const answer = gate();
+  const answer = newGate();
   rig.service.answer = async () => {
     await answer.opened;
     return DONE;
   };
-  const order = await rig.approvedRenewal('cafe.rest');
+  const order = await rig.requestApprovedRenewal('cafe.rest');
   const restore = await server.snapshot();
   const execution = rig.startProcess().execute(order.id);
-  await until('the request is sent', () => rig.service.timesSent(order.id) === 1);
+  await waitUntil('the request is sent', () => rig.service.countSent(order.id) === 1);
   await restore();
   answer.open();
-  await until('saving the response has failed', () => rig.logged().includes('saving the outcome'));
+  await waitUntil('saving the response has failed', () => rig.readLog().includes('saving the outcome'));
   await server.start();
   await execution;
 
@@ -374,5 +374,5 @@ test('after a server is restored during a request, nothing is sent again, and th
   const fresh = openDatabase({ url });
   onTestFinished(() => fresh.close());
   await rig.startProcess({ store: createOrderStore(fresh, BOT_SIGNER) }).execute(order.id);
-  expect(rig.service.timesSent(order.id), 'requests').toBe(1);
+  expect(rig.service.countSent(order.id), 'requests').toBe(1);
 }, 120_000);

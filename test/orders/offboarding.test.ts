@@ -6,7 +6,7 @@ import type { KnownOwner } from '../../src/names/ports.ts';
 import { createDepartureCheck, type DepartureCheckContext } from '../../src/orders/offboarding.ts';
 import type { Membership } from '../../src/orders/ports.ts';
 import { ALICE, HOUR_MS, type Rig, startRig } from './rig.ts';
-import { saidOf } from './sample.ts';
+import { renderResult } from './sample.ts';
 
 /* The daily check for people who have left. */
 
@@ -79,10 +79,10 @@ async function start() {
 test('the check runs at each start and once a day, for everyone with stored data', async () => {
   const { checkIfDue } = await start();
   expect(checkedIds).toEqual(['U0ALICE', 'U0BOB', 'U0FEED']);
-  rig.pass(24 * HOUR_MS - 1);
+  rig.advanceClock(24 * HOUR_MS - 1);
   await checkIfDue();
   expect(checkedIds).toHaveLength(3);
-  rig.pass(1);
+  rig.advanceClock(1);
   await checkIfDue();
   expect(checkedIds).toHaveLength(6);
 });
@@ -107,9 +107,13 @@ test('the check continues with the next person after a failure', async () => {
 });
 
 test('the check stops only the orders that depend on the person', async () => {
-  const own = await rig.ask('renew', { names: ['own.rest'], period: 1 });
-  const theirs = await rig.ask('renew', { names: ['theirs.rest'], period: 1 }, { requesterId: 'U0ERIN' });
-  const other = await rig.ask(
+  const own = await rig.requestAccepted('renew', { names: ['own.rest'], period: 1 });
+  const theirs = await rig.requestAccepted(
+    'renew',
+    { names: ['theirs.rest'], period: 1 },
+    { requesterId: 'U0ERIN' },
+  );
+  const other = await rig.requestAccepted(
     'renew',
     { names: ['other.rest'], period: 1 },
     {
@@ -117,22 +121,22 @@ test('the check stops only the orders that depend on the person', async () => {
       account: { ...ALICE, id: 'account-bob', userId: 'U0BOB' },
     },
   );
-  const over = await rig.ask('renew', { names: ['over.rest'], period: 1 });
+  const over = await rig.requestAccepted('renew', { names: ['over.rest'], period: 1 });
   await cancelOrder(rig.orders, over.id, 'U0ALICE');
   memberships.set('U0ALICE', 'left');
   await start();
   expect(linked.map(({ userId }) => userId)).toEqual(['U0BOB']);
-  expect(saidOf((await rig.read(own.id)).items[0])).toMatch(/^The requester is no longer/);
-  expect(saidOf((await rig.read(theirs.id)).items[0])).toMatch(/^The account’s owner is no longer/);
+  expect(renderResult((await rig.read(own.id)).items[0])).toMatch(/^The requester is no longer/);
+  expect(renderResult((await rig.read(theirs.id)).items[0])).toMatch(/^The account’s owner is no longer/);
   expect((await rig.read(other.id)).state).toBe('PENDING');
   expect((await rig.read(over.id)).state).toBe('CANCELLED');
-  expect((await rig.due(own.id)).notifications).toBeInstanceOf(Date);
+  expect((await rig.readDueTimes(own.id)).notifications).toBeInstanceOf(Date);
 });
 
 test('the team’s account is kept when the admin who linked it has left, and admins are notified', async () => {
   linked = [ALICE];
   teamAccount = { ...ALICE, id: 'account-team', userId: undefined, linkedBy: 'U0ADA' };
-  const order = await rig.ask(
+  const order = await rig.requestAccepted(
     'renew',
     { names: ['team.rest'], period: 1 },
     { requesterId: 'U0DAVE', account: teamAccount },

@@ -46,7 +46,7 @@ beforeEach(() => {
 });
 
 const requestRedirect = () =>
-  rig.ask('redirect', {
+  rig.requestAccepted('redirect', {
     source: 'shop.cafe.rest',
     target: 'https://b.example',
     type: 'domain',
@@ -71,7 +71,7 @@ test('an order waits for the next one-time token and is then sent automatically'
   );
   expect(heldBack?.retryReason).toEqual({ code: 'token_used' });
 
-  rig.pass(HALF_MINUTE_MS);
+  rig.advanceClock(HALF_MINUTE_MS);
   await rig.runDue();
   expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
   const answers = (task: 'session.create' | 'redirect.update') =>

@@ -5,10 +5,10 @@ import { retryOrder } from '../../src/orders/retry-button.ts';
 import { revealSecret } from '../../src/orders/reveal.ts';
 import { refusalText } from '../../src/slack/orders/refusal.view.ts';
 import { orderReply } from '../../src/slack/orders/thread.view.ts';
-import { cardOf } from '../slack/orders/samples.ts';
-import { atOnce, gate, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from './rig.ts';
-import { saidOf } from './sample.ts';
-import { DONE, fails } from './scripted-service.ts';
+import { renderCard } from '../slack/orders/samples.ts';
+import { HOUR_MS, MINUTE_MS, newGate, type Rig, runConcurrently, startRig, waitUntil } from './rig.ts';
+import { renderResult } from './sample.ts';
+import { DONE, newServiceError } from './scripted-service.ts';
 
 /* Actions after an order was sent: settling an unknown outcome, and showing its secret. */
 
@@ -23,10 +23,10 @@ describe('settling an unknown outcome', () => {
   /** An order whose first name is done and whose second is unknown. */
   const requestUnknown = async () => {
     rig.service.answer = async ({ ctid }) => {
-      if (ctid.endsWith('.2')) throw fails('unknown_outcome');
+      if (ctid.endsWith('.2')) throw newServiceError('unknown_outcome');
       return DONE;
     };
-    const order = await rig.approvedRenewal('a.rest', 'b.rest');
+    const order = await rig.requestApprovedRenewal('a.rest', 'b.rest');
     await rig.runDue();
     expect((await rig.read(order.id)).state).toBe('UNKNOWN');
     return order;
@@ -47,25 +47,25 @@ describe('settling an unknown outcome', () => {
       reason: 'seen at the service',
       ctids: [`${order.id}.2`],
     });
-    expect(await rig.unfollowed(order.id), 'items for the watch list').toEqual(
+    expect(await rig.listItemsForWatchList(order.id), 'items for the watch list').toEqual(
       outcome === 'SUCCEEDED' ? [1, 2] : [1],
     );
   });
 
   test('happens once for concurrent clicks', async () => {
     const order = await requestUnknown();
-    const outcomes = await atOnce(6, (index) =>
+    const outcomes = await runConcurrently(6, (index) =>
       resolveOrder(rig.orders, order.id, 'U0BOB', index % 2 === 0 ? 'SUCCEEDED' : 'FAILED', undefined),
     );
     expect(outcomes.filter(({ ok }) => ok)).toHaveLength(1);
-    expect((await rig.story(order.id)).filter((kind) => kind === 'resolved by U0BOB')).toHaveLength(1);
+    expect((await rig.listHistory(order.id)).filter((kind) => kind === 'resolved by U0BOB')).toHaveLength(1);
   });
 });
 
 describe('a secret result', () => {
   const requestAuthCode = async () => {
     rig.service.answer = async () => ({ ...DONE, data: [{ authInfo: 'canary-auth' }] });
-    const order = await rig.ask('authcode', { name: 'cafe.rest' });
+    const order = await rig.requestAccepted('authcode', { name: 'cafe.rest' });
     await rig.runDue();
     return rig.read(order.id);
   };
@@ -77,19 +77,19 @@ describe('a secret result', () => {
   test('is shown only to its requester, once', async () => {
     const order = await requestAuthCode();
     expect(order).toMatchObject({ state: 'SUCCEEDED', items: [{ result: { hasSecret: true } }] });
-    expect(await rig.everything(), 'the database').not.toContain('canary');
-    expect(rig.logged(), 'the log').not.toContain('canary');
+    expect(await rig.dumpDatabase(), 'the database').not.toContain('canary');
+    expect(rig.readLog(), 'the log').not.toContain('canary');
     for (const userId of ['U0BOB', 'U0EVE']) expect(await reveal(order.id, userId)).toBe('refused');
-    const reveals = await atOnce(10, () => reveal(order.id));
+    const reveals = await runConcurrently(10, () => reveal(order.id));
     expect(reveals.filter((text) => text === 'canary-auth')).toHaveLength(1);
     expect(reveals.filter((text) => text === 'refused')).toHaveLength(9);
   });
 
   test('is available for an hour and then wiped', async () => {
     const order = await requestAuthCode();
-    rig.pass(HOUR_MS - 1);
+    rig.advanceClock(HOUR_MS - 1);
     const young = await requestAuthCode();
-    rig.pass(1);
+    rig.advanceClock(1);
     await rig.recover();
     expect(await reveal(order.id)).toBe('refused');
     const [wiped] = await rig.sql(
@@ -120,7 +120,7 @@ describe('a secret result', () => {
     expect(await reveal(order.id)).toBe('refused');
     await outcome.restore();
     expect(await reveal(order.id)).toBe('canary-auth');
-    rig.pass(HOUR_MS);
+    rig.advanceClock(HOUR_MS);
     await outcome.restore();
     expect(await reveal(order.id)).toBe('refused');
   });
@@ -130,7 +130,11 @@ describe('a secret result', () => {
       ...DONE,
       messages: [{ code: 'MSG13004', objects: [{ type: 'password', value: 'canary-password' }] }],
     });
-    const order = await rig.ask('user', { user: 'anna', context: 4, defaultEmail: 'anna@example.com' });
+    const order = await rig.requestAccepted('user', {
+      user: 'anna',
+      context: 4,
+      defaultEmail: 'anna@example.com',
+    });
     await rig.runDue();
     expect(await reveal(order.id)).toBe('canary-password');
   });
@@ -139,16 +143,16 @@ describe('a secret result', () => {
 describe('a late response', () => {
   /** A renewal whose worker was given up while its request is running. */
   const startAbandoned = async (...names: string[]) => {
-    const answer = gate();
+    const answer = newGate();
     let giveAnswer: () => Promise<typeof DONE> = async () => DONE;
     rig.service.answer = async () => {
       await answer.opened;
       return giveAnswer();
     };
-    const order = await rig.approvedRenewal(...names);
+    const order = await rig.requestApprovedRenewal(...names);
     const execution = rig.main.execute(order.id);
-    await until('the requests are sent', () => rig.service.received.length === names.length);
-    rig.pass(MINUTE_MS);
+    await waitUntil('the requests are sent', () => rig.service.received.length === names.length);
+    rig.advanceClock(MINUTE_MS);
     await rig.recover();
     expect((await rig.read(order.id)).state).toBe('UNKNOWN');
     return {
@@ -162,10 +166,10 @@ describe('a late response', () => {
     };
   };
   const busy = async () => {
-    throw fails('busy', { retryAfterMs: 1_000, httpStatus: 429 });
+    throw newServiceError('busy', { retryAfterMs: 1_000, httpStatus: 429 });
   };
   const refused = async () => {
-    throw fails('refused', { code: 'EF01017', text: 'No' });
+    throw newServiceError('refused', { code: 'EF01017', text: 'No' });
   };
   const lastReply = async (orderId: string) => {
     const order = await rig.read(orderId);
@@ -182,7 +186,7 @@ describe('a late response', () => {
       const order = await startAbandoned('late2.rest');
       const ended = await order.respond(answer);
       expect(ended).toMatchObject({ state: 'FAILED', items: [{ attempts: 1 }] });
-      expect(saidOf(ended.items[0])).toMatch(expectedText);
+      expect(renderResult(ended.items[0])).toMatch(expectedText);
       expect((await retryOrder(rig.orders, order.id, 'U0ALICE')).kind).toBe('accepted');
       expect(rig.service.received).toHaveLength(1);
     },
@@ -199,14 +203,14 @@ describe('a late response', () => {
         items: [{ state: outcome, result: { resolvedBy: 'U0BOB', lateOutcome: outcome } }],
       });
       expect(await lastReply(order.id)).toMatch(/confirms the outcome that was entered/);
-      expect((await rig.due(order.id)).notifications, 'notifications').toBeInstanceOf(Date);
+      expect((await rig.readDueTimes(order.id)).notifications, 'notifications').toBeInstanceOf(Date);
     },
   );
 
   test('that it was done, after a settlement as failed, notifies approvers and removes Retry', async () => {
     const order = await startAbandoned('late4.rest');
     await resolveOrder(rig.orders, order.id, 'U0BOB', 'FAILED', 'not on the invoice');
-    expect(JSON.stringify(cardOf(await rig.read(order.id), { approvers: [], now: rig.now }))).toContain(
+    expect(JSON.stringify(renderCard(await rig.read(order.id), { approvers: [], now: rig.now }))).toContain(
       'order_retry',
     );
     const ended = await order.respond(async () => DONE);
@@ -217,12 +221,12 @@ describe('a late response', () => {
     const text = await lastReply(order.id);
     expect(text).toMatch(/<@U0ALICE>, <@U0BOB>, <!subteam\^S0LEADS>.*contradicts/);
     expect(text).toMatch(/<@U0BOB> marked it as failed.*it was carried out.*S0100/);
-    expect(JSON.stringify(cardOf(ended, { approvers: [], now: rig.now }))).not.toContain('order_retry');
+    expect(JSON.stringify(renderCard(ended, { approvers: [], now: rig.now }))).not.toContain('order_retry');
     expect(await retryOrder(rig.orders, order.id, 'U0ALICE')).toMatchObject({
       kind: 'refused',
       refusal: { code: 'retry_already_done' },
     });
-    expect(await rig.story(order.id)).toContain('answered_late');
+    expect(await rig.listHistory(order.id)).toContain('answered_late');
   });
 
   test('that it wasn’t done, after a settlement as done, notifies approvers', async () => {
@@ -240,21 +244,21 @@ describe('a late response', () => {
     await resolveOrder(rig.orders, order.id, 'U0BOB', 'FAILED', undefined);
     const before = await rig.read(order.id);
     const after = await order.respond(async () => {
-      throw fails('unknown_outcome');
+      throw newServiceError('unknown_outcome');
     });
     expect(after).toEqual(before);
   });
 
   test('with a secret, after a settlement as done, can still be shown to the requester', async () => {
-    const answer = gate();
+    const answer = newGate();
     rig.service.answer = async () => {
       await answer.opened;
       return { ...DONE, data: [{ authInfo: 'canary-auth' }] };
     };
-    const order = await rig.ask('authcode', { name: 'late9.rest' });
+    const order = await rig.requestAccepted('authcode', { name: 'late9.rest' });
     const execution = rig.main.execute(order.id);
-    await until('the request is sent', () => rig.service.received.length === 1);
-    rig.pass(MINUTE_MS);
+    await waitUntil('the request is sent', () => rig.service.received.length === 1);
+    rig.advanceClock(MINUTE_MS);
     await rig.recover();
     await resolveOrder(rig.orders, order.id, 'U0BOB', 'SUCCEEDED', undefined);
     answer.open();
@@ -267,7 +271,7 @@ describe('a late response', () => {
 
 describe('an idempotent task that is in doubt', () => {
   const requestInDoubt = async () => {
-    const order = await rig.ask('nameservers', {
+    const order = await rig.requestAccepted('nameservers', {
       name: 'doubt.rest',
       nameServers: ['ns1.a.rest', 'ns2.a.rest'],
     });
@@ -282,28 +286,28 @@ describe('an idempotent task that is in doubt', () => {
     let tries = 0;
     rig.service.answer = async () => {
       tries += 1;
-      if (tries === 1) throw fails('unknown_outcome');
-      throw fails('refused', { code: 'EF01017', text: 'Locked' });
+      if (tries === 1) throw newServiceError('unknown_outcome');
+      throw newServiceError('refused', { code: 'EF01017', text: 'Locked' });
     };
   });
 
   test('is unknown, not failed, if the second request is refused', async () => {
     const order = await requestInDoubt();
-    rig.pass(MINUTE_MS);
+    rig.advanceClock(MINUTE_MS);
     await rig.runDue();
     const ended = await rig.read(order.id);
     expect(ended.state).toBe('UNKNOWN');
     expect(ended.items[0]?.result).toMatchObject({ code: 'EF01017' });
-    expect(saidOf(ended.items[0])).toMatch(/earlier request may have reached.*refused/);
+    expect(renderResult(ended.items[0])).toMatch(/earlier request may have reached.*refused/);
   });
 
   test('is unknown, not failed, if it can’t be prepared again', async () => {
     const order = await requestInDoubt();
     rig.service.prepare = async () => {
-      throw fails('not_sent');
+      throw newServiceError('not_sent');
     };
     for (let tries = 0; tries < 6; tries += 1) {
-      rig.pass(MINUTE_MS);
+      rig.advanceClock(MINUTE_MS);
       await rig.runDue();
     }
     expect(await rig.read(order.id)).toMatchObject({ state: 'UNKNOWN' });
@@ -313,7 +317,7 @@ describe('an idempotent task that is in doubt', () => {
   test('is done if the second request is done', async () => {
     const order = await requestInDoubt();
     rig.service.answer = async () => DONE;
-    rig.pass(MINUTE_MS);
+    rig.advanceClock(MINUTE_MS);
     await rig.runDue();
     expect(await rig.read(order.id)).toMatchObject({
       state: 'SUCCEEDED',

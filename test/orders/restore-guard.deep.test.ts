@@ -17,7 +17,7 @@ import { newOrder } from '../store/order-rig.ts';
 import { BOT_SIGNER } from '../support/bot-signer.ts';
 import { contextWith } from '../support/context.ts';
 import { OwnServer } from '../support/own-server.ts';
-import { saidOf } from './sample.ts';
+import { renderResult } from './sample.ts';
 
 /*
  * Servers are killed, restored and promoted, before a bot starts and while it runs: an order that the database shows as
@@ -199,7 +199,7 @@ describe('while a bot is running', () => {
     await server.start();
     expect(await bot.tries(order)).toBe('UNKNOWN');
     expect(bot.logged).toContain('the server lost commits');
-    expect(saidOf((await bot.store.load(order, 'system'))?.items[0])).toMatch(/restored from a backup/);
+    expect(renderResult((await bot.store.load(order, 'system'))?.items[0])).toMatch(/restored from a backup/);
     expect(await bot.tries(await bot.approvedOrder()), 'a later approval').toBe('EXECUTING');
   });
 

@@ -8,11 +8,11 @@ import { retryOrder } from '../../src/orders/retry-button.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { refusalText } from '../../src/slack/orders/refusal.view.ts';
 import { orderReply } from '../../src/slack/orders/thread.view.ts';
-import { cardOf } from '../slack/orders/samples.ts';
+import { renderCard } from '../slack/orders/samples.ts';
 import { orderEvent } from '../support/log.ts';
-import { ALICE, acceptedOf, gate, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from './rig.ts';
-import { saidOf } from './sample.ts';
-import { DONE, fails } from './scripted-service.ts';
+import { ALICE, HOUR_MS, MINUTE_MS, newGate, type Rig, requireAccepted, startRig, waitUntil } from './rig.ts';
+import { renderResult } from './sample.ts';
+import { DONE, newServiceError } from './scripted-service.ts';
 
 /*
  * Retrying a failed order: its requester, account and approvers. A retry isn't sent if the original turns out to have
@@ -30,16 +30,16 @@ afterAll(() => rig.end());
 
 const failRenewal = async (...names: string[]): Promise<Order> => {
   rig.service.answer = async () => {
-    throw fails('refused', { code: 'EF1' });
+    throw newServiceError('refused', { code: 'EF1' });
   };
-  const order = await rig.approvedRenewal(...names);
+  const order = await rig.requestApprovedRenewal(...names);
   await rig.runDue();
   rig.service.answer = async () => DONE;
   rig.service.received.length = 0;
   return rig.read(order.id);
 };
 const retry = async (orderId: string, userId = 'U0ALICE') =>
-  acceptedOf(await retryOrder(rig.orders, orderId, userId));
+  requireAccepted(await retryOrder(rig.orders, orderId, userId));
 const refusalOf = (outcome: ChangeOutcome) => (outcome.ok ? 'it was done' : refusalText(outcome.refusal));
 /** The texts of an order's thread. */
 const renderThread = async (orderId: string): Promise<string> => {
@@ -52,16 +52,16 @@ const renderThread = async (orderId: string): Promise<string> => {
 describe('an order that turns out to have been done', () => {
   /** A renewal that was given up and settled as failed while its requests are running. */
   const startAbandoned = async (...names: string[]) => {
-    const answer = gate();
+    const answer = newGate();
     rig.service.answer = async () => {
       await answer.opened;
       return DONE;
     };
     rig.service.received.length = 0;
-    const order = await rig.approvedRenewal(...names);
+    const order = await rig.requestApprovedRenewal(...names);
     const execution = rig.main.execute(order.id);
-    await until('the requests are sent', () => rig.service.received.length === names.length);
-    rig.pass(MINUTE_MS);
+    await waitUntil('the requests are sent', () => rig.service.received.length === names.length);
+    rig.advanceClock(MINUTE_MS);
     await rig.recover();
     await resolveOrder(rig.orders, order.id, 'U0BOB', 'FAILED', undefined);
     rig.service.received.length = 0;
@@ -88,7 +88,7 @@ describe('an order that turns out to have been done', () => {
       doneByOrderId: first.id,
     });
     expect(await renderThread(again.id)).toContain('was carried out after all');
-    expect(JSON.stringify(cardOf(ended, { approvers: [], now: rig.now }))).not.toContain('order_retry');
+    expect(JSON.stringify(renderCard(ended, { approvers: [], now: rig.now }))).not.toContain('order_retry');
     expect(await retryOrder(rig.orders, again.id, 'U0ALICE')).toMatchObject({
       kind: 'refused',
       refusal: { code: 'retry_already_done' },
@@ -118,7 +118,7 @@ describe('an order that turns out to have been done', () => {
       state: 'FAILED',
       items: [{ state: 'FAILED', sentAt: undefined, result: { doneByOrderId: first.id } }],
     });
-    expect(await rig.story(again.id)).not.toContain('sending');
+    expect(await rig.listHistory(again.id)).not.toContain('sending');
   });
 
   test('stops only its done names in the retry', async () => {
@@ -146,7 +146,7 @@ describe('an order that turns out to have been done', () => {
     const first = await startAbandoned('chain.rest');
     const second = await retry(first.id);
     rig.service.answer = async () => {
-      throw fails('refused', { code: 'EF1' });
+      throw newServiceError('refused', { code: 'EF1' });
     };
     await approveOrder(rig.orders, second.id, 'U0BOB');
     await rig.runDue();
@@ -169,7 +169,7 @@ describe('an order that turns out to have been done', () => {
     const first = await startAbandoned('known.rest', 'open.rest');
     const second = await retry(first.id);
     rig.service.answer = async () => {
-      throw fails('refused', { code: 'EF1' });
+      throw newServiceError('refused', { code: 'EF1' });
     };
     await approveOrder(rig.orders, second.id, 'U0BOB');
     await rig.runDue();
@@ -201,7 +201,7 @@ describe('an order that turns out to have been done', () => {
     expect(rig.service.received).toEqual([]);
     const stopped = await rig.read(waiting.id);
     expect(stopped.state).toBe('FAILED');
-    expect(saidOf(stopped.items[0])).toMatch(/is unknown/);
+    expect(renderResult(stopped.items[0])).toMatch(/is unknown/);
     await set('FAILED');
     expect((await retryOrder(rig.orders, waiting.id, 'U0ALICE')).kind, 'a new retry').toBe('accepted');
   });
@@ -264,7 +264,7 @@ describe('a retry', () => {
     const first = await failRenewal('thrice.rest');
     const second = await retry(first.id, 'U0BOB');
     rig.service.answer = async () => {
-      throw fails('refused', { code: 'EF1' });
+      throw newServiceError('refused', { code: 'EF1' });
     };
     await approveOrder(rig.orders, second.id, 'U0CAROL');
     await rig.runDue();
@@ -295,7 +295,7 @@ describe('a retry', () => {
     expect(await renderThread(again.id)).toMatch(
       /<@U0ALICE>: \*Renew told\.rest.*<@U0BOB> retried the failed order .* with your account `alice in context 4`/,
     );
-    const card = JSON.stringify(cardOf(again, { approvers: ['U0CAROL'] }));
+    const card = JSON.stringify(renderCard(again, { approvers: ['U0CAROL'] }));
     expect(card).toMatch(/Requested by <@U0BOB>/);
     expect(card).toMatch(/Uses <@U0ALICE>’s account.*alice\/4/);
     const own = await failRenewal('own.rest');
@@ -304,10 +304,10 @@ describe('a retry', () => {
 
   test('is offered for seven days after the order ended', async () => {
     const failed = await failRenewal('week.rest');
-    const card = () => JSON.stringify(cardOf(failed, { approvers: [], now: rig.now }));
-    rig.pass(7 * DAY_MS);
+    const card = () => JSON.stringify(renderCard(failed, { approvers: [], now: rig.now }));
+    rig.advanceClock(7 * DAY_MS);
     expect(card()).toContain('order_retry');
-    rig.pass(1);
+    rig.advanceClock(1);
     expect(card()).not.toContain('order_retry');
     const reply = orderReply(failed, orderEvent('finished', 'FAILED'), [], rig.now);
     expect(JSON.stringify(reply)).not.toContain('order_retry');
@@ -315,16 +315,19 @@ describe('a retry', () => {
       kind: 'refused',
       refusal: { code: 'retry_expired', days: 7 },
     });
-    expect((await rig.due(failed.id)).notifications, 'card update without the button').toBeInstanceOf(Date);
+    expect(
+      (await rig.readDueTimes(failed.id)).notifications,
+      'card update without the button',
+    ).toBeInstanceOf(Date);
     expect(await rig.sql('SELECT id FROM orders')).toHaveLength(1);
   });
 
   test('of an order with a secret is only possible for the account’s owner', async () => {
     rig.service.answer = async () => {
-      throw fails('refused');
+      throw newServiceError('refused');
     };
-    const code = await rig.ask('authcode', { name: 'secret.rest' });
-    const user = await rig.ask(
+    const code = await rig.requestAccepted('authcode', { name: 'secret.rest' });
+    const user = await rig.requestAccepted(
       'user',
       { user: 'anna', context: 4, defaultEmail: 'anna@example.com' },
       { secret: new Secret('canary') },
@@ -342,14 +345,14 @@ describe('a retry', () => {
 
   test('with the secret typed again creates one new order', async () => {
     rig.service.answer = async () => {
-      throw fails('refused');
+      throw newServiceError('refused');
     };
     const input = { user: 'anna', context: 4, defaultEmail: 'anna@example.com' };
-    const order = await rig.ask('user', input, { secret: new Secret('first') });
+    const order = await rig.requestAccepted('user', input, { secret: new Secret('first') });
     await rig.runDue();
     expect(await retryOrder(rig.orders, order.id, 'U0ALICE')).toMatchObject({ kind: 'needs_secret' });
     const typed = { input, secret: new Secret('second'), reason: undefined, account: ALICE };
-    const again = acceptedOf(
+    const again = requireAccepted(
       await retryOrder(rig.orders, order.id, 'U0ALICE', { ...typed, deliveryId: 'view:1' }),
     );
     expect(again).toMatchObject({
@@ -359,9 +362,9 @@ describe('a retry', () => {
     await rig.runDue();
     expect((await rig.read(again.id)).state).toBe('FAILED');
     const twice = await retryOrder(rig.orders, order.id, 'U0ALICE', { ...typed, deliveryId: 'view:2' });
-    expect(acceptedOf(twice).id, 'the second retry').toBe(again.id);
+    expect(requireAccepted(twice).id, 'the second retry').toBe(again.id);
     const other = { ...typed, input: { ...input, user: 'otto' }, deliveryId: 'view:3' };
-    const another = acceptedOf(await retryOrder(rig.orders, order.id, 'U0ALICE', other));
+    const another = requireAccepted(await retryOrder(rig.orders, order.id, 'U0ALICE', other));
     expect(another.retryOf, 'an order for another user').toBeUndefined();
     expect(await retryOrder(rig.orders, order.id, 'U0BOB', { ...typed, deliveryId: 'view:4' })).toMatchObject(
       {

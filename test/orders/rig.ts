@@ -33,7 +33,7 @@ import { openDatabase } from '../../src/store/database.ts';
 import { createMandateStore } from '../../src/store/mandates.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { createStandInStore } from '../../src/store/stand-ins.ts';
-import { DUE_MOMENTS } from '../store/order-rig.ts';
+import { DUE_TIMES } from '../store/order-rig.ts';
 import { BOT_SIGNER } from '../support/bot-signer.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { NO_MONEY, withTags } from '../support/money.ts';
@@ -162,9 +162,9 @@ export async function startRig(
   const accounts = new Map<string, Account>([[ALICE.id, ALICE]]);
   const groups = new Map<string, readonly string[]>([['S0LEADS', ['U0DORA']]]);
   /** People that Slack doesn't report as members. */
-  const absent = new Map<string, Exclude<Membership, 'member'>>();
+  const memberships = new Map<string, Exclude<Membership, 'member'>>();
   const directory: Directory = {
-    findMembership: async (userId) => absent.get(userId) ?? 'member',
+    findMembership: async (userId) => memberships.get(userId) ?? 'member',
     listGroupMembers: async (group) => groups.get(group),
   };
   const standIns = createStandInStore(database, 'T0STEWARD');
@@ -190,7 +190,7 @@ export async function startRig(
     const { method, login, context } = account;
     return { ...(options.client?.(id) ?? service.client), account: { method, login, context } };
   };
-  const accepted: string[] = [];
+  const acceptedAccountIds: string[] = [];
   const advanced: Order[] = [];
   const ruleFacts: OrdersContext['ruleFacts'] = {
     currency: 'EUR',
@@ -279,7 +279,7 @@ export async function startRig(
     setMaxListeners(0, shutdown.signal);
     const deps: SendingContext = {
       ...mandates,
-      recordAcceptedCredential: async (id) => void accepted.push(id),
+      recordAcceptedCredential: async (id) => void acceptedAccountIds.push(id),
       workerId: `process-${processes}`,
       leaseMs: DEFAULT_PACE.leaseMs,
       maxSendDelayMs: MAX_SEND_DELAY_MS,
@@ -300,7 +300,7 @@ export async function startRig(
       },
       advance: (orderId: string, lane: DueLane) => advanceOrder(deps, orderId, lane),
       expire: (orderId: string) => expireOrder(deps, orderId),
-      nudge: (orderId: string) => remindApprovers(deps, orderId),
+      remind: (orderId: string) => remindApprovers(deps, orderId),
       shutDown: () => shutdown.abort(),
     };
   };
@@ -338,8 +338,8 @@ export async function startRig(
     tags,
     prices,
     standIns,
-    absent,
-    accepted,
+    absent: memberships,
+    accepted: acceptedAccountIds,
     /** The orders that were advanced right after their commit. */
     advanced,
     mandates,
@@ -352,14 +352,14 @@ export async function startRig(
     /** Another process's connections. */
     connect: () => openDatabase({ url: testDatabase.url }),
     store,
-    messages: realStore,
+    realStore,
     vault,
     main,
     get now() {
       return state.now;
     },
     /** Moves the clock. */
-    pass(ms: number) {
+    advanceClock(ms: number) {
       state.now = new Date(state.now.getTime() + ms);
       state.passedMs += ms;
     },
@@ -381,7 +381,7 @@ export async function startRig(
     setBeforeCommit(hold: typeof state.beforeCommit) {
       state.beforeCommit = hold;
     },
-    logged: () => state.logged,
+    readLog: () => state.logged,
     /** Runs a process's recovery: releases overdue and abandoned work, but doesn't execute it. */
     async recover(): Promise<void> {
       await moveLeases();
@@ -404,10 +404,10 @@ export async function startRig(
       state.logged = '';
       accounts.clear();
       accounts.set(ALICE.id, ALICE);
-      absent.clear();
+      memberships.clear();
       groups.clear();
       groups.set('S0LEADS', ['U0DORA']);
-      accepted.length = 0;
+      acceptedAccountIds.length = 0;
       advanced.length = 0;
       service.received.length = 0;
       service.prepare = new ScriptedService().prepare;
@@ -440,16 +440,20 @@ export async function startRig(
       });
     },
     /** Alice requests a task, which must be accepted. */
-    async ask(task: OrderTaskName, input: unknown, changes: Partial<OrderRequest> = {}): Promise<Order> {
-      const order = acceptedOf(await this.request(task, input, changes));
+    async requestAccepted(
+      task: OrderTaskName,
+      input: unknown,
+      changes: Partial<OrderRequest> = {},
+    ): Promise<Order> {
+      const order = requireAccepted(await this.request(task, input, changes));
       if (task !== 'nameservers' || order.state !== 'DRAFT') return order;
       const outcome = await confirmOrder(orders, order.id, order.requesterId);
       if (outcome.kind !== 'confirmed') throw new Error(`confirming failed: ${outcome.kind}`);
       return outcome.order;
     },
     /** A renewal that Bob approved. */
-    async approvedRenewal(...names: string[]): Promise<Order> {
-      const order = await this.ask('renew', { names, period: 1 });
+    async requestApprovedRenewal(...names: string[]): Promise<Order> {
+      const order = await this.requestAccepted('renew', { names, period: 1 });
       const outcome = await approveOrder(orders, order.id, 'U0BOB');
       if (!outcome.ok) throw new Error(refusalText(outcome.refusal));
       return outcome.order;
@@ -460,7 +464,7 @@ export async function startRig(
       return order;
     },
     /** Changes the input of an order as if it had been requested with it. */
-    async askedWith(orderId: string, change: string): Promise<void> {
+    async changeRequestedInput(orderId: string, change: string): Promise<void> {
       await sql(`UPDATE orders SET input = ${change} WHERE id = $1`, orderId);
       const hash = hashStatement(buildStatement(await this.read(orderId), endpoints));
       await sql('ALTER TABLE orders DISABLE TRIGGER orders_statement_kept');
@@ -468,24 +472,26 @@ export async function startRig(
       await sql('ALTER TABLE orders ENABLE TRIGGER orders_statement_kept');
     },
     /** The history of an order, such as `approved by U0BOB`. */
-    async story(orderId: string): Promise<string[]> {
+    async listHistory(orderId: string): Promise<string[]> {
       const history = await store.loadHistory(orderId, 'system');
       return history.map(({ kind, actor }) => (actor === 'system' ? kind : `${kind} by ${actor}`));
     },
-    async due(orderId: string): Promise<{ readonly work: unknown; readonly notifications: unknown }> {
-      const [row] = await sql(DUE_MOMENTS, orderId);
+    async readDueTimes(
+      orderId: string,
+    ): Promise<{ readonly work: unknown; readonly notifications: unknown }> {
+      const [row] = await sql(DUE_TIMES, orderId);
       return { work: row?.['work'] ?? undefined, notifications: row?.['notifications'] ?? undefined };
     },
     async isDue(orderId: string): Promise<boolean> {
-      const { work } = await this.due(orderId);
+      const { work } = await this.readDueTimes(orderId);
       return work instanceof Date && work <= state.now;
     },
     /** Marks the order's current state as shown in Slack. */
-    async tell(orderId: string): Promise<void> {
+    async markShown(orderId: string): Promise<void> {
       await sql('UPDATE notifications SET due_at = NULL, shows = version WHERE subject_id = $1', orderId);
     },
     /** The numbers of the items for which the watch list isn't updated yet. */
-    async unfollowed(orderId: string): Promise<number[]> {
+    async listItemsForWatchList(orderId: string): Promise<number[]> {
       const order = await store.load(orderId, 'system');
       return order === undefined ? [] : findItemsForWatchList(order).map(({ n }) => n);
     },
@@ -496,7 +502,7 @@ export async function startRig(
       while ((await advanceDue('deadlines', 'execution')) > 0);
     },
     /** The whole content of the database, as text. */
-    async everything(): Promise<string> {
+    async dumpDatabase(): Promise<string> {
       const tables = await sql(`SELECT tablename FROM pg_tables WHERE schemaname = 'public'`);
       const rows = await Promise.all(
         tables.map(({ tablename }) => sql(`SELECT t::text AS row FROM "${String(tablename)}" t`)),
@@ -504,7 +510,7 @@ export async function startRig(
       return JSON.stringify(rows);
     },
     /** Does the work while the database can't be reached. */
-    async whileDatabaseIsAway(work: () => Promise<void>): Promise<void> {
+    async withDatabaseDown(work: () => Promise<void>): Promise<void> {
       await admin.query(`ALTER DATABASE ${databaseName} ALLOW_CONNECTIONS false`);
       await admin.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [
         databaseName,
@@ -525,16 +531,16 @@ export async function startRig(
 
 export type Rig = Awaited<ReturnType<typeof startRig>>;
 
-export function acceptedOf(outcome: RequestOutcome | RetryOutcome): Order {
+export function requireAccepted(outcome: RequestOutcome | RetryOutcome): Order {
   if (outcome.kind !== 'accepted') throw new Error(`the order was not accepted: ${JSON.stringify(outcome)}`);
   return outcome.order;
 }
 
-export function atOnce<T>(times: number, act: (index: number) => Promise<T>): Promise<T[]> {
+export function runConcurrently<T>(times: number, act: (index: number) => Promise<T>): Promise<T[]> {
   return Promise.all(Array.from({ length: times }, (_, index) => act(index)));
 }
 
-export async function until(condition: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+export async function waitUntil(condition: string, holds: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 5_000;
   while (!(await holds())) {
     if (Date.now() > deadline) throw new Error(`waited 5 s until ${condition}`);
@@ -543,7 +549,7 @@ export async function until(condition: string, holds: () => boolean | Promise<bo
 }
 
 /** A promise that the test resolves. */
-export function gate(): { readonly opened: Promise<void>; open(): void } {
+export function newGate(): { readonly opened: Promise<void>; open(): void } {
   let open = () => {};
   const opened = new Promise<void>((resolve) => {
     open = resolve;

@@ -32,7 +32,7 @@ export function newBulk(waveSize: number): Bulk {
 }
 
 /** Requirements from the settings, without rules. */
-export function newDemand(names: readonly string[], needed = 1): Requirements {
+export function newRequirements(names: readonly string[], needed = 1): Requirements {
   return {
     outcome: 'approve',
     list: [
@@ -49,7 +49,7 @@ export function newDemand(names: readonly string[], needed = 1): Requirements {
 }
 
 /** The text of an item's result. */
-export function saidOf(item: OrderItem | undefined): string {
+export function renderResult(item: OrderItem | undefined): string {
   return item?.result === undefined ? '' : summaryText(item.result.summary);
 }
 
@@ -83,7 +83,7 @@ export function newOrder(names: readonly string[], overrides: Partial<Order> = {
     approvals: [],
     approvalsRequired,
     policyVersion: 0,
-    requirements: newDemand(names, approvalsRequired),
+    requirements: newRequirements(names, approvalsRequired),
     expiresAt: hoursLater(72),
     remindAt: hoursLater(4),
     claim: undefined,
@@ -105,7 +105,7 @@ export function buildRenewal(name: string, period: number): RequestDescription {
 }
 
 /** A sufficient approval of an order within budgets and without known costs. */
-export const ENOUGH = {
+export const SUFFICIENT_APPROVAL = {
   signed: undefined,
   agreedExcess: [],
   progress: { isApproved: true, policyVersion: 0, isStricter: false, requirements: [] },
@@ -119,5 +119,5 @@ export const RESUMED = {
   type: 'resumed',
   by: 'U0BOB',
   validApprovers: ['U0BOB'],
-  ...ENOUGH,
+  ...SUFFICIENT_APPROVAL,
 } as const satisfies OrderEvent;

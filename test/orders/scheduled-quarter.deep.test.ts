@@ -8,7 +8,7 @@ import { requestOrder } from '../../src/orders/request-order.ts';
 import { createNotificationStore } from '../../src/store/notifications.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { BOT_SIGNER } from '../support/bot-signer.ts';
-import { ALICE, gate, HOUR_MS, MINUTE_MS, type Rig, startRig } from './rig.ts';
+import { ALICE, HOUR_MS, MINUTE_MS, newGate, type Rig, startRig } from './rig.ts';
 import { START } from './sample.ts';
 
 /*
@@ -112,7 +112,7 @@ function commitOf({ after: order }: OrderCommit): Kill['commit'] | undefined {
 function startBot(killAt: (commit: OrderCommit) => Kill | undefined) {
   const database = rig.connect();
   const realStore = createOrderStore(database, BOT_SIGNER);
-  const killed = gate();
+  const killed = newGate();
   /** Orders whose request may have been sent and has no stored response. */
   const unanswered = new Set<string>();
   let isKilled = false;
@@ -275,7 +275,7 @@ test('each scheduled order of a quarter is sent once at its time, or ends with a
 
   /** Moves the clock. The bots work unless there is an outage. */
   const passTo = async (at: Date, orderId?: string) => {
-    rig.pass(Math.max(0, at.getTime() - rig.now.getTime()));
+    rig.advanceClock(Math.max(0, at.getTime() - rig.now.getTime()));
     await rig.moveLeases();
     for (const [userId, day] of Object.entries(LEAVES))
       if (dayOf(rig.now) >= day) rig.absent.set(userId, 'left');
@@ -302,7 +302,7 @@ test('each scheduled order of a quarter is sent once at its time, or ends with a
     twice += each.occursTwice ? 1 : 0;
     expect(story, each.name).toBe(expected);
     const { items } = await rig.read(id);
-    const sent = rig.service.timesSent(id);
+    const sent = rig.service.countSent(id);
     if (expected.startsWith('UNKNOWN')) return expect(sent, each.name).toBeLessThanOrEqual(1);
     if (expected !== 'SUCCEEDED') return expect(sent, each.name).toBe(0);
     const lateMs = (items[0]?.sentAt?.getTime() ?? 0) - due.getTime();

@@ -7,7 +7,7 @@ import { requestOrder } from '../../src/orders/request-order.ts';
 import { type Heartbeat, type HeartbeatRow, markUnsentAsUnknown } from '../../src/orders/restore-guard.ts';
 import { tryBuildStatement } from '../../src/orders/statement.ts';
 import { undoOrder } from '../../src/orders/undo.ts';
-import { ALICE, acceptedOf, HOUR_MS, MINUTE_MS, type Rig, startRig } from './rig.ts';
+import { ALICE, HOUR_MS, MINUTE_MS, type Rig, requireAccepted, startRig } from './rig.ts';
 import { ENDPOINTS, hoursLater } from './sample.ts';
 
 /* Scheduled orders, with the real store. */
@@ -51,7 +51,7 @@ async function approve(order: Order): Promise<Order> {
 }
 
 async function passTo(time: Date): Promise<void> {
-  rig.pass(time.getTime() - rig.now.getTime());
+  rig.advanceClock(time.getTime() - rig.now.getTime());
   await rig.runDue();
 }
 
@@ -65,7 +65,7 @@ test('a scheduled order is approved with its time, waits for it and is then sent
   });
   expect(order).toMatchObject({ state: 'PENDING', expiresAt: TIME });
   await approve(order);
-  expect(await rig.due(order.id)).toMatchObject({ work: TIME });
+  expect(await rig.readDueTimes(order.id)).toMatchObject({ work: TIME });
   expect(await rig.store.claimDue('execution', rig.now, 1_000, 10), 'due orders before the time').toEqual([]);
   await passTo(new Date(TIME.getTime() - 1));
   expect(rig.service.received).toEqual([]);
@@ -92,11 +92,11 @@ test('a scheduled order needs approval again at another price, and is then sent 
   });
   expect(await rowsOf('budget_reservations')).toEqual([]);
   expect(rig.service.received).toEqual([]);
-  rig.pass(3 * HOUR_MS);
+  rig.advanceClock(3 * HOUR_MS);
   await approve(order);
   await rig.runDue();
   expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
-  expect(await rig.story(order.id)).toEqual([
+  expect(await rig.listHistory(order.id)).toEqual([
     ...['requested by U0ALICE', 'approved by U0BOB', 'reopened', 'approved by U0BOB'],
     ...['claimed', 'sending', 'answered', 'finished'],
   ]);
@@ -183,7 +183,7 @@ test('scheduled nameservers are checked, and can be undone, for 48 hours after t
   };
   rig.setPolicy(1, { decision: 'approve', approvers: ['U0BOB'] });
   const nameServers = ['ns1.new.example', 'ns2.new.example'];
-  const { id } = acceptedOf(
+  const { id } = requireAccepted(
     await request({ task: 'nameservers', input: { name: 'cafe.rest', nameServers } }),
   );
   await confirmOrder(rig.mandates, id, 'U0ALICE');
@@ -234,7 +234,7 @@ describe('after a restart, a scheduled order', () => {
 
   async function startAt(now: Date, last: Partial<HeartbeatRow>): Promise<Order> {
     const order = await approve(await requestScheduled());
-    rig.pass(now.getTime() - rig.now.getTime());
+    rig.advanceClock(now.getTime() - rig.now.getTime());
     const row = { ...LAST, seenAt: hoursLater(1), ...last };
     const heartbeat: Heartbeat = {
       read: async () => ({ database: 'd', server: 't', position: 0, isBehind: false, last: row }),

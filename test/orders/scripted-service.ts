@@ -24,7 +24,10 @@ export const DONE: Envelope = {
 };
 
 /** An error of the client, as caused by the service or the network. */
-export function fails(kind: ServiceErrorKind, details: Partial<ServiceErrorDetails> = {}): ServiceError {
+export function newServiceError(
+  kind: ServiceErrorKind,
+  details: Partial<ServiceErrorDetails> = {},
+): ServiceError {
   return new ServiceError(kind, `calling the service: ${kind}`, { task: 'domain.renew', ...details });
 }
 
@@ -41,7 +44,7 @@ export class ScriptedService {
   answer: (request: Request, signal: AbortSignal | undefined) => Promise<Envelope> = async () => DONE;
 
   /** How often a request with this client transaction id was sent. */
-  timesSent(ctid: string): number {
+  countSent(ctid: string): number {
     return this.received.filter((request) => request.ctid === ctid).length;
   }
 
@@ -74,7 +77,7 @@ export class ScriptedService {
 /** A request that runs until its signal aborts. */
 export function untilAborted(signal: AbortSignal | undefined): Promise<never> {
   return new Promise((_resolve, reject) => {
-    const fail = () => reject(fails('unknown_outcome'));
+    const fail = () => reject(newServiceError('unknown_outcome'));
     if (signal?.aborted === true) fail();
     signal?.addEventListener('abort', fail, { once: true });
   });

@@ -19,7 +19,15 @@ import {
 import { transition } from '../../src/orders/state-machine.ts';
 import { STATES } from '../../src/slack/orders/order.view.ts';
 import { refusalText } from '../../src/slack/orders/refusal.view.ts';
-import { ENOUGH, hoursLater, newBulk, newOrder, RESUMED, START, saidOf } from './sample.ts';
+import {
+  hoursLater,
+  newBulk,
+  newOrder,
+  RESUMED,
+  renderResult,
+  START,
+  SUFFICIENT_APPROVAL,
+} from './sample.ts';
 
 function apply(order: Order, ...events: readonly OrderEvent[]): Order {
   return events.reduce((before, event) => {
@@ -37,7 +45,7 @@ const givenUp = (workerId: string, n = 1) => ({ ...answered('FAILED', n), abando
 const rescheduled = (workerId: string, n = 1) =>
   ({ type: 'retry_scheduled', workerId, n, notBefore: hoursLater(1), retryReason: 'busy' }) as const;
 const approved = (by: string, ...validApprovers: string[]) =>
-  ({ type: 'approved', by, ...ENOUGH, validApprovers }) as const;
+  ({ type: 'approved', by, ...SUFFICIENT_APPROVAL, validApprovers }) as const;
 const emergencyApproved = (by: string) =>
   ({
     type: 'emergency_approved',
@@ -704,7 +712,7 @@ describe('the items of an order', () => {
   it('that were sent are unknown when the claim is released, and the others can continue', () => {
     const order = apply(three, claimed, sending(1), sending(2), answered('SUCCEEDED', 2), released);
     expect(order.items.map(({ state }) => state)).toEqual(['UNKNOWN', 'SUCCEEDED', 'WAITING']);
-    expect(saidOf(order.items[0])).toMatch(/may have reached the service/);
+    expect(renderResult(order.items[0])).toMatch(/may have reached the service/);
     expect(order).toMatchObject({ state: 'APPROVED', claim: undefined, closedAt: undefined });
   });
 

@@ -5,9 +5,9 @@ import { stopOrder } from '../../src/orders/stop.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { refusalText } from '../../src/slack/orders/refusal.view.ts';
 import { orderHistory, orderReply } from '../../src/slack/orders/thread.view.ts';
-import { cardOf } from '../slack/orders/samples.ts';
-import { gate, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from './rig.ts';
-import { DONE, fails } from './scripted-service.ts';
+import { renderCard } from '../slack/orders/samples.ts';
+import { HOUR_MS, MINUTE_MS, newGate, type Rig, startRig, waitUntil } from './rig.ts';
+import { DONE, newServiceError } from './scripted-service.ts';
 
 /* An approved order can be stopped while names wait to be sent or retried. They aren't sent then. */
 
@@ -18,14 +18,14 @@ beforeAll(async () => {
 beforeEach(() => rig.reset());
 afterAll(() => rig.end());
 
-const busy = () => fails('busy', { retryAfterMs: 10 * MINUTE_MS, httpStatus: 429 });
+const busy = () => newServiceError('busy', { retryAfterMs: 10 * MINUTE_MS, httpStatus: 429 });
 /** A renewal whose busy names wait after a 429, and whose others are done. */
 const runBusy = async (names: readonly string[], busyNames: readonly string[] = names): Promise<Order> => {
   rig.service.answer = async ({ description }) => {
     if (busyNames.some((name) => JSON.stringify(description).includes(name))) throw busy();
     return DONE;
   };
-  const order = await rig.approvedRenewal(...names);
+  const order = await rig.requestApprovedRenewal(...names);
   await rig.runDue();
   rig.service.answer = async () => DONE;
   return rig.read(order.id);
@@ -34,9 +34,9 @@ const stop = async (orderId: string, userId = 'U0ALICE') => {
   const outcome = await stopOrder(rig.orders, orderId, userId);
   return outcome.ok ? outcome.order.state : refusalText(outcome.refusal);
 };
-const renderCard = async (orderId: string) => {
+const renderCurrentCard = async (orderId: string) => {
   const history = await rig.store.loadHistory(orderId, 'system');
-  return JSON.stringify(cardOf(await rig.read(orderId), { approvers: [], history, now: rig.now }));
+  return JSON.stringify(renderCard(await rig.read(orderId), { approvers: [], history, now: rig.now }));
 };
 const renderThread = async (orderId: string): Promise<string> => {
   const order = await rig.read(orderId);
@@ -48,7 +48,7 @@ const renderThread = async (orderId: string): Promise<string> => {
 /** Runs everything that can still be sent. */
 const runLater = async () => {
   for (let turn = 0; turn < 3; turn += 1) {
-    rig.pass(HOUR_MS);
+    rig.advanceClock(HOUR_MS);
     await rig.recover();
     await rig.runDue();
   }
@@ -58,16 +58,18 @@ describe('an order that waits after a 429', () => {
   test('shows its next attempt, and is cancelled by Stop without further requests', async () => {
     const order = await runBusy(['busy.rest']);
     expect(order).toMatchObject({ state: 'APPROVED', items: [{ state: 'WAITING', attempts: 1 }] });
-    const before = await renderCard(order.id);
+    const before = await renderCurrentCard(order.id);
     expect(before).toMatch(/Waiting to retry.*next attempt <!date\^1772356200\^.*The service is busy\./);
     expect(before).toContain('order_stop');
 
     expect(await stop(order.id)).toBe('CANCELLED');
-    expect((await rig.due(order.id)).notifications).toBeInstanceOf(Date);
-    expect(await renderCard(order.id)).toMatch(/Stopped, nothing was carried out.*, stopped by <@U0ALICE>/);
-    expect(await renderCard(order.id)).not.toContain('order_stop');
+    expect((await rig.readDueTimes(order.id)).notifications).toBeInstanceOf(Date);
+    expect(await renderCurrentCard(order.id)).toMatch(
+      /Stopped, nothing was carried out.*, stopped by <@U0ALICE>/,
+    );
+    expect(await renderCurrentCard(order.id)).not.toContain('order_stop');
     expect(await renderThread(order.id)).toMatch(/stopped by <@U0ALICE>.*nothing was carried out/);
-    expect(await rig.story(order.id)).toEqual([
+    expect(await rig.listHistory(order.id)).toEqual([
       'requested by U0ALICE',
       'approved by U0BOB',
       'claimed',
@@ -84,11 +86,11 @@ describe('an order that waits after a 429', () => {
 
   test('updates its card when it begins to wait', async () => {
     rig.setBeforeCommit(async ({ before, log }) => {
-      if (log[0]?.kind === 'released') await rig.tell(before.id);
+      if (log[0]?.kind === 'released') await rig.markShown(before.id);
     });
     const order = await runBusy(['busy.rest']);
     const [item] = (await rig.read(order.id)).items;
-    expect(await rig.due(order.id)).toEqual({ work: item?.notBefore, notifications: rig.now });
+    expect(await rig.readDueTimes(order.id)).toEqual({ work: item?.notBefore, notifications: rig.now });
   });
 
   test('can also be stopped by approvers, but by nobody else', async () => {
@@ -104,7 +106,7 @@ describe('an order that waits after a 429', () => {
       throw busy();
     };
     const input = { user: 'anna', context: 4, defaultEmail: 'anna@example.com' };
-    const order = await rig.ask('user', input, { secret: new Secret('canary') });
+    const order = await rig.requestAccepted('user', input, { secret: new Secret('canary') });
     await rig.runDue();
     expect(await rig.store.loadSealedInput(order.id)).toBeDefined();
     await stop(order.id);
@@ -131,23 +133,23 @@ describe('an order of several names', () => {
 
   /** Of six names, four are being sent and two wait. */
   const startSixNames = async () => {
-    const answer = gate();
+    const answer = newGate();
     rig.service.answer = async () => {
       await answer.opened;
       return DONE;
     };
     const names = ['a', 'b', 'c', 'd', 'e', 'f'].map((label) => `${label}.rest`);
-    const order = await rig.approvedRenewal(...names);
+    const order = await rig.requestApprovedRenewal(...names);
     const execution = rig.main.execute(order.id);
-    await until('four requests are sent', () => rig.service.received.length === 4);
+    await waitUntil('four requests are sent', () => rig.service.received.length === 4);
     return { id: order.id, answer, execution };
   };
 
   test('continues the names being sent when stopped, and saves their results', async () => {
     const { id, answer, execution } = await startSixNames();
-    expect(await renderCard(id)).toContain('order_stop');
+    expect(await renderCurrentCard(id)).toContain('order_stop');
     expect(await stop(id)).toBe('EXECUTING');
-    expect(await renderCard(id), 'card without names to stop').not.toContain('order_stop');
+    expect(await renderCurrentCard(id), 'card without names to stop').not.toContain('order_stop');
     expect(await renderThread(id)).toMatch(
       /stopped by <@U0ALICE>.*Not sent: \*e\.rest\*, \*f\.rest\*\. Requests already sent continue/,
     );
@@ -171,9 +173,9 @@ describe('an order of several names', () => {
 
 test('a stopped order that may have been carried out is unknown, not cancelled', async () => {
   rig.service.answer = async () => {
-    throw fails('unknown_outcome');
+    throw newServiceError('unknown_outcome');
   };
-  const order = await rig.ask('nameservers', {
+  const order = await rig.requestAccepted('nameservers', {
     name: 'doubt.rest',
     nameServers: ['ns1.a.rest', 'ns2.a.rest'],
   });
@@ -183,16 +185,18 @@ test('a stopped order that may have been carried out is unknown, not cancelled',
     items: [{ result: { inDoubt: true } }],
   });
   expect(await stop(order.id)).toBe('UNKNOWN');
-  expect(await renderCard(order.id)).toMatch(/earlier request may have reached.*Stopped by <@U0ALICE>/);
+  expect(await renderCurrentCard(order.id)).toMatch(
+    /earlier request may have reached.*Stopped by <@U0ALICE>/,
+  );
   await runLater();
   expect(rig.service.received).toHaveLength(1);
 });
 
 describe('Stop', () => {
   test('is refused with a reason before the approval and after the end', async () => {
-    const order = await rig.ask('renew', { names: ['early.rest'], period: 1 });
+    const order = await rig.requestAccepted('renew', { names: ['early.rest'], period: 1 });
     expect(await stop(order.id)).toMatch(/isn’t approved yet.*can cancel/);
-    expect(await renderCard(order.id)).not.toContain('order_stop');
+    expect(await renderCurrentCard(order.id)).not.toContain('order_stop');
     await approveOrder(rig.orders, order.id, 'U0BOB');
     await rig.runDue();
     expect(await stop(order.id)).toMatch(/^Nothing is waiting to be sent: the order is already done/);
@@ -200,9 +204,9 @@ describe('Stop', () => {
   });
 
   test('wins over a worker that is about to send, and nothing is sent', async () => {
-    const order = await rig.approvedRenewal('about.rest');
-    const reached = gate();
-    const released = gate();
+    const order = await rig.requestApprovedRenewal('about.rest');
+    const reached = newGate();
+    const released = newGate();
     rig.setBeforeCommit(async ({ log }) => {
       if (log[0]?.kind !== 'sending') return;
       reached.open();
@@ -226,14 +230,14 @@ describe('Stop', () => {
     };
     const counts = { sent: 0, cancelled: 0 };
     for (let run = 0; run < 15; run += 1) {
-      const order = await rig.approvedRenewal(`race${run}.rest`);
+      const order = await rig.requestApprovedRenewal(`race${run}.rest`);
       // A little later each time, to hit each step of the worker.
       const [, result] = await Promise.all([
         delay(7 - run, () => rig.main.execute(order.id)),
         delay(run - 7, () => stop(order.id)),
       ]);
       const { state } = await rig.read(order.id);
-      expect(rig.service.timesSent(order.id), result).toBe(state === 'CANCELLED' ? 0 : 1);
+      expect(rig.service.countSent(order.id), result).toBe(state === 'CANCELLED' ? 0 : 1);
       expect(['CANCELLED', 'SUCCEEDED']).toContain(state);
       expect(result).toMatch(state === 'CANCELLED' ? /^CANCELLED$/ : /being sent|already done/);
       if (state === 'CANCELLED') counts.cancelled += 1;
@@ -244,7 +248,7 @@ describe('Stop', () => {
 });
 
 test('every committed change advances the order as committed, but a refused one doesn’t', async () => {
-  const order = await rig.ask('renew', { names: ['cafe.rest'], period: 1 });
+  const order = await rig.requestAccepted('renew', { names: ['cafe.rest'], period: 1 });
   expect(rig.advanced).toEqual([order]);
   await approveOrder(rig.orders, order.id, 'U0BOB');
   await rig.main.execute(order.id);

@@ -5,7 +5,7 @@ import { confirmOrder } from '../../src/orders/confirm-draft.ts';
 import type { OrderTaskName } from '../../src/orders/order.ts';
 import { retryOrder } from '../../src/orders/retry-button.ts';
 import { ALICE, type Rig, startRig } from './rig.ts';
-import { fails } from './scripted-service.ts';
+import { newServiceError } from './scripted-service.ts';
 
 /* Orders with the team's account are sent only with an approval. */
 
@@ -38,7 +38,7 @@ afterAll(() => rig.end());
 
 /** Dave's order for any task, confirmed if necessary. */
 async function requestConfirmed(task: OrderTaskName, input: unknown) {
-  const order = await rig.ask(task, input, DAVE);
+  const order = await rig.requestAccepted(task, input, DAVE);
   if (order.state !== 'DRAFT') return order;
   const confirmed = await confirmOrder(rig.orders, order.id, 'U0DAVE');
   if (confirmed.kind !== 'confirmed') throw new Error(`confirming failed: ${confirmed.kind}`);
@@ -49,7 +49,7 @@ const countSent = () => rig.service.received.length;
 
 describe('an order of a person without their own account', () => {
   test('records in its row and log that it uses the team’s account', async () => {
-    const order = await rig.ask('renew', RENEWAL, DAVE);
+    const order = await rig.requestAccepted('renew', RENEWAL, DAVE);
     const saved = await rig.read(order.id);
     expect(saved.account).toEqual({
       id: TEAM.id,
@@ -60,7 +60,7 @@ describe('an order of a person without their own account', () => {
     });
     const [requested] = await rig.store.loadHistory(order.id, 'system');
     expect(requested).toMatchObject({ usesTeamAccount: true });
-    const own = await rig.ask('renew', { names: ['own.rest'], period: 1 });
+    const own = await rig.requestAccepted('renew', { names: ['own.rest'], period: 1 });
     expect((await rig.read(own.id)).account).not.toHaveProperty('isTeamAccount');
   });
 
@@ -85,7 +85,7 @@ describe('an order of a person without their own account', () => {
 });
 
 test('an order fails before it is sent if the team’s account is unlinked', async () => {
-  const order = await rig.ask('renew', RENEWAL, DAVE);
+  const order = await rig.requestAccepted('renew', RENEWAL, DAVE);
   await approveOrder(rig.orders, order.id, 'U0BOB');
   rig.accounts.delete(TEAM.id);
   await rig.runDue();
@@ -95,13 +95,13 @@ test('an order fails before it is sent if the team’s account is unlinked', asy
 });
 
 test('an order depends on its requester, but not on the admin who linked the account', async () => {
-  const order = await rig.ask('renew', RENEWAL, DAVE);
+  const order = await rig.requestAccepted('renew', RENEWAL, DAVE);
   rig.absent.set('U0ADA', 'left');
   await approveOrder(rig.orders, order.id, 'U0BOB');
   await rig.runDue();
   expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
 
-  const other = await rig.ask('renew', { names: ['other.rest'], period: 1 }, DAVE);
+  const other = await rig.requestAccepted('renew', { names: ['other.rest'], period: 1 }, DAVE);
   rig.absent.set('U0DAVE', 'left');
   await approveOrder(rig.orders, other.id, 'U0BOB');
   expect((await rig.read(other.id)).items[0]?.result?.summary).toEqual({ code: 'requester_left' });
@@ -110,9 +110,9 @@ test('an order depends on its requester, but not on the admin who linked the acc
 test('a retry also uses the team’s account, and needs its own approval', async () => {
   rig.setPolicy(1, { decision: 'free' });
   rig.setTeam({ approvalTasks: [] });
-  const order = await rig.ask('renew', RENEWAL, DAVE);
+  const order = await rig.requestAccepted('renew', RENEWAL, DAVE);
   rig.service.answer = async () => {
-    throw fails('refused');
+    throw newServiceError('refused');
   };
   await approveOrder(rig.orders, order.id, 'U0BOB');
   await rig.runDue();
@@ -128,5 +128,5 @@ test('a retry also uses the team’s account, and needs its own approval', async
 
 test('an order with the requester’s own account needs only what the rules require', async () => {
   rig.setPolicy(1, { decision: 'free' });
-  expect((await rig.ask('redirect', REDIRECT, { account: ALICE })).state).toBe('APPROVED');
+  expect((await rig.requestAccepted('redirect', REDIRECT, { account: ALICE })).state).toBe('APPROVED');
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type PreviousNameServers, undoOrder } from '../../src/orders/undo.ts';
-import { acceptedOf, HOUR_MS, type Rig, startRig } from './rig.ts';
+import { HOUR_MS, type Rig, requireAccepted, startRig } from './rig.ts';
 
 /* Undoing a nameserver change: the request, permissions and the deadline. */
 
@@ -15,7 +15,7 @@ const FORMER = ['ns1.former.example', 'ns2.former.example'];
 
 async function changeNameServers() {
   const nameServers = ['ns1.new.example', 'ns2.new.example'];
-  const { id } = await rig.ask('nameservers', { name: 'cafe.rest', nameServers });
+  const { id } = await rig.requestAccepted('nameservers', { name: 'cafe.rest', nameServers });
   await rig.runDue();
   const order = await rig.read(id);
   expect(order.state).toBe('SUCCEEDED');
@@ -35,7 +35,7 @@ const refusedWith = (code: string) => ({ kind: 'refused', refusal: { code } });
 
 test('undoing requests the former nameservers with the same account', async () => {
   const order = await changeNameServers();
-  expect(acceptedOf(await undo(order.id))).toMatchObject({
+  expect(requireAccepted(await undo(order.id))).toMatchObject({
     task: 'nameservers',
     input: { name: 'cafe.rest', nameServers: FORMER },
     account: { id: order.account.id },
@@ -44,11 +44,11 @@ test('undoing requests the former nameservers with the same account', async () =
 
 test('undoing is possible for exactly 48 hours', async () => {
   const order = await changeNameServers();
-  rig.pass(48 * HOUR_MS - 1);
+  rig.advanceClock(48 * HOUR_MS - 1);
   expect(await undo(order.id, 'U0ALICE', { kind: 'unknown' })).toMatchObject(
     refusedWith('previous_nameservers_unknown'),
   );
-  rig.pass(1);
+  rig.advanceClock(1);
   expect(await undo(order.id)).toMatchObject(refusedWith('undo_expired'));
 });
 

@@ -55,17 +55,17 @@ async function execute(id: string) {
   service.requests.length = 0;
   for (let round = 0; round < 6; round += 1) {
     await rig.runDue();
-    rig.pass(MINUTE_MS);
+    rig.advanceClock(MINUTE_MS);
   }
   const order = await rig.read(id);
   const sent = service.requests.filter(({ body }) => !body.includes('<code>1321001</code>'));
   return { order, sent: sent.length, shown: answersText(order, await rig.store.loadAnswers(id, 'system')) };
 }
-const executeRenewal = async () => execute((await rig.approvedRenewal('cafe.rest')).id);
+const executeRenewal = async () => execute((await rig.requestApprovedRenewal('cafe.rest')).id);
 const executeRedirect = async (account: Account = ALICE) => {
   const [type, mode] = account === ALICE ? ['DOMAIN', 'HTTP'] : ['domain', 'single'];
   const input = { source: 'www.cafe.rest', target: 'https://new.example/', type, mode };
-  return execute((await rig.ask('redirect', input, { account })).id);
+  return execute((await rig.requestAccepted('redirect', input, { account })).id);
 };
 
 const DONE = '{"stid":"s-1","status":{"code":"S0105","text":"done","type":"SUCCESS"}}';

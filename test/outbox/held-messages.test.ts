@@ -1,6 +1,6 @@
 import type { JsonObject } from '@domain-steward/slack-workspace';
 import { expect, test } from 'vitest';
-import { holdMessages } from '../support/held-messages.ts';
+import { assertReadableMessages } from '../support/held-messages.ts';
 
 /* Tests the checker of messages: it accepts the maximum length, but not one more line. */
 
@@ -67,29 +67,33 @@ test.each<[kind: string, most: number, of: (lines: number) => ReturnType<typeof 
       ]),
   ],
 ])('%s has at most %s lines', (kind, most, of) => {
-  expect(() => holdMessages([of(most)])).not.toThrow();
-  expect(() => holdMessages([of(most + 1)])).toThrow(`${kind} has ${most + 1} lines, ${most} at most`);
+  expect(() => assertReadableMessages([of(most)])).not.toThrow();
+  expect(() => assertReadableMessages([of(most + 1)])).toThrow(
+    `${kind} has ${most + 1} lines, ${most} at most`,
+  );
 });
 
 test('an unusual fact allows two more lines', () => {
   const facts = { type: 'section', text: { type: 'mrkdwn', text: ':warning: one' } };
   const card = (lines: number) =>
     posted('', [section(lines, { block_id: 'order_a1' }), facts], order('PENDING'));
-  expect(() => holdMessages([card(13)])).not.toThrow();
-  expect(() => holdMessages([card(14)])).toThrow('a waiting card has 15 lines, 14 at most');
+  expect(() => assertReadableMessages([card(13)])).not.toThrow();
+  expect(() => assertReadableMessages([card(14)])).toThrow('a waiting card has 15 lines, 14 at most');
 });
 
 test('technical values in messages and views are refused, except in failed and other calls', () => {
-  expect(() => holdMessages([posted('It is PENDING', [])])).toThrow('a state of an order (PENDING)');
+  expect(() => assertReadableMessages([posted('It is PENDING', [])])).toThrow(
+    'a state of an order (PENDING)',
+  );
   const view = {
     method: 'views.open',
     at: 0,
     ok: true,
     args: { view: { blocks: [{ label: 'rule_name' }] } },
   };
-  expect(() => holdMessages([view])).toThrow('a field name (rule_name)');
+  expect(() => assertReadableMessages([view])).toThrow('a field name (rule_name)');
   expect(() =>
-    holdMessages([
+    assertReadableMessages([
       { ...view, ok: false },
       { ...view, method: 'users.info' },
     ]),
@@ -98,6 +102,6 @@ test('technical values in messages and views are refused, except in failed and o
 
 test('text that is code in the blocks is allowed in the notification text', () => {
   const blocks = [{ type: 'section', text: { type: 'mrkdwn', text: 'Set `should_escape` there' } }];
-  expect(() => holdMessages([posted('Set should_escape there', blocks)])).not.toThrow();
-  expect(() => holdMessages([posted('Set should_escape there', [])])).toThrow('should_escape');
+  expect(() => assertReadableMessages([posted('Set should_escape there', blocks)])).not.toThrow();
+  expect(() => assertReadableMessages([posted('Set should_escape there', [])])).toThrow('should_escape');
 });

@@ -5,7 +5,7 @@ import { createWebhooks, type Webhooks } from '../../src/outbox/webhooks/webhook
 import { Secret } from '../../src/service/secret.ts';
 import { createNotificationStore } from '../../src/store/notifications.ts';
 import { createWebhookStore, queueWebhooks } from '../../src/store/webhooks.ts';
-import { at, newOrder, type Rig, startRig, underWay } from '../store/order-rig.ts';
+import { at, newOrder, type Rig, startExecution, startRig } from '../store/order-rig.ts';
 import { type Receiver, startReceiver, WEBHOOK_SECRET } from '../support/webhook-receiver.ts';
 
 let rig: Rig;
@@ -16,7 +16,7 @@ let shutdown: AbortController;
 beforeAll(async () => {
   rig = await startRig();
 });
-afterAll(() => rig.end());
+afterAll(() => rig.close());
 beforeEach(async () => {
   [receiver, other] = await Promise.all([startReceiver(), startReceiver()]);
   seconds = 0;
@@ -257,7 +257,7 @@ test('webhooks of a killed process are sent after its lease, of a stopping one i
   expect(receiver.received, 'received during the lease').toEqual([]);
   // As if the receiver accepted it, but the process died before recording that.
   const first = await store().read(claimed);
-  await rig.passLeases(60);
+  await rig.ageLeases(60);
   await deliverDue(webhooks);
   expect(receiver.received.map(({ id }) => id)).toEqual([first?.webhookId]);
 
@@ -277,7 +277,7 @@ test('40 webhooks queued during deliveries are all sent', async () => {
     ...Array.from({ length: 60 }, () => deliverDue(webhooks)),
   ]);
   seconds = 1;
-  await rig.passLeases(60);
+  await rig.ageLeases(60);
   await deliverDue(webhooks);
   expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(40);
   expect(await countWaiting()).toBe(0);
@@ -394,7 +394,7 @@ describe('an endpoint', () => {
 
 describe('an order with an unknown outcome', () => {
   const createUnknown = async (order: ReturnType<typeof newOrder>) => {
-    await underWay(rig, order);
+    await startExecution(rig, order);
     await rig.apply(
       order.id,
       {

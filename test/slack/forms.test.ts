@@ -9,7 +9,7 @@ import {
 import { COMMANDS, FORMS } from '../../src/slack/index.ts';
 import { textMessage } from '../../src/slack/kit/blocks.ts';
 import { formView, noticeView } from '../../src/slack/kit/form.ts';
-import { rendered } from '../support/rendered.ts';
+import { renderText } from '../support/rendered.ts';
 import { expectMessage, expectView } from './kit/limits.ts';
 
 const origin = { channelId: 'C0DOMAINS', threadTs: '1795255230.000100', subject: 'x'.repeat(300) };
@@ -22,7 +22,7 @@ describe.each([...FORMS.values()].filter(({ form }) => !FILLED_LATER.has(form.na
     it('matches its snapshot', () => {
       const view = formView({ form, origin: { channelId: 'C0DOMAINS' } });
       expectView(view, 'modal');
-      expect(rendered(view)).toMatchSnapshot();
+      expect(renderText(view)).toMatchSnapshot();
     });
 
     it('uses its fields’ names as block and action IDs', () => {
@@ -99,7 +99,7 @@ describe('help', () => {
     expectMessage(all);
     const text = JSON.stringify(all.blocks);
     expect(commands.filter(({ usage }) => !text.includes(`/domain ${usage}\``))).toEqual([]);
-    expect(rendered({ overview, all })).toMatchSnapshot();
+    expect(renderText({ overview, all })).toMatchSnapshot();
   });
 
   it('begins with subcommands that the reader can use', () => {

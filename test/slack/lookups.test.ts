@@ -4,7 +4,7 @@ import { rulesMessage, zonesMessage } from '../../src/slack/names/rules.view.ts'
 import { preregPage } from '../../src/slack/prereg/prereg.view.ts';
 import { restZone } from '../../src/zones/rest.ts';
 import { findZoneProfile } from '../../src/zones/rules.ts';
-import { rendered } from '../support/rendered.ts';
+import { renderText } from '../support/rendered.ts';
 import { expectMessage } from './kit/limits.ts';
 
 const NOW = new Date('2027-06-14T09:00:00Z');
@@ -14,13 +14,13 @@ describe('the rules message', () => {
   it('describes a documented zone', () => {
     const message = rulesMessage(findZoneProfile('rest'), 'rest', undefined, AT);
     expectMessage(message);
-    expect(rendered(message)).toMatchSnapshot();
+    expect(renderText(message)).toMatchSnapshot();
   });
 
   it('describes an undocumented zone', () => {
     const message = rulesMessage(findZoneProfile('example'), 'example', undefined, AT);
     expectMessage(message);
-    expect(rendered(message)).toMatchSnapshot();
+    expect(renderText(message)).toMatchSnapshot();
   });
 
   it('describes a name in its auto-renew grace period, with its dates', () => {
@@ -36,13 +36,13 @@ describe('the rules message', () => {
     };
     const message = rulesMessage(findZoneProfile('cafe.rest'), 'rest', name, AT);
     expectMessage(message);
-    expect(rendered(message)).toMatchSnapshot();
+    expect(renderText(message)).toMatchSnapshot();
   });
 
   it('lists the documented zones', () => {
     const message = zonesMessage([restZone]);
     expectMessage(message);
-    expect(rendered(message)).toMatchSnapshot();
+    expect(renderText(message)).toMatchSnapshot();
   });
 });
 
@@ -58,7 +58,7 @@ describe('a page of preregistrations', () => {
   it('says if nothing was found', () => {
     const message = preregPage(query, { records: [], summary: 0 }, 'json');
     expectMessage(message);
-    expect(rendered(message)).toMatchSnapshot();
+    expect(renderText(message)).toMatchSnapshot();
   });
 
   it.each([

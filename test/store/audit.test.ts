@@ -1,23 +1,23 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { EventLog } from '../../src/ledger/events.ts';
 import { createEventLog } from '../../src/store/events.ts';
-import { at, collect, newOrder, type Rig, startRig, underWay } from './order-rig.ts';
+import { at, collect, newOrder, type Rig, startExecution, startRig } from './order-rig.ts';
 
 let rig: Rig;
 beforeAll(async () => {
   rig = await startRig();
 });
-afterAll(() => rig.end());
+afterAll(() => rig.close());
 
 const ofOrders = async (read: ReturnType<EventLog['read']>) =>
   (await collect(read)).flatMap((logged) => ('event' in logged ? [] : logged));
 
 test('the audit log of a period is sorted, with each line’s current order, for any batch size', async () => {
   const first = newOrder();
-  await underWay(rig, first);
-  const second = await rig.keep(newOrder({ createdAt: at(0) }));
+  await startExecution(rig, first);
+  const second = await rig.save(newOrder({ createdAt: at(0) }));
   await rig.apply(second.id, { type: 'denied', by: 'U0BOB', reason: 'too dear' }, at(10));
-  await rig.keep(newOrder({ state: 'DRAFT' }));
+  await rig.save(newOrder({ state: 'DRAFT' }));
   await rig.apply(first.id, { type: 'released' }, at(11));
 
   const expected = [

@@ -15,7 +15,7 @@ let rig: Rig;
 beforeAll(async () => {
   rig = await startRig();
 });
-afterAll(() => rig.end());
+afterAll(() => rig.close());
 
 /** Starts a server in place of the database's until the test ends, and returns its port. */
 async function listen(server: Server): Promise<number> {
@@ -86,7 +86,7 @@ describe('a working database', () => {
   });
 
   test('that closes our connection is reconnected', async () => {
-    const { id } = await rig.keep(newOrder());
+    const { id } = await rig.save(newOrder());
     const lines: string[] = [];
     const log = createLog('warn', { write: (line: string) => lines.push(line) });
     const database = openDatabase({ url: rig.url, log, maxConnections: 1 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { hashIncident, updateIncidents } from '../../src/names/incident.ts';
-import { confirmIncidentAsOurs, raiseIncident } from '../../src/names/incident-actions.ts';
+import { confirmIncident, raiseAlarm } from '../../src/names/incident-actions.ts';
 import { webhookBodySchema } from '../../src/outbox/webhooks/messages.ts';
 import { createIncidentStore, saveIncident } from '../../src/store/incidents.ts';
 import { createInstallationStore } from '../../src/store/installation.ts';
@@ -25,7 +25,7 @@ let rig: Rig;
 
 beforeAll(async () => {
   rig = await Rig.start();
-  await createInstallationStore(rig.database).serve(TEAM);
+  await createInstallationStore(rig.database).assignWorkspace(TEAM);
 });
 afterAll(() => rig.stop());
 beforeEach(async () => {
@@ -107,15 +107,15 @@ test('a decision about an incident adds one line, and is sent to webhooks', asyn
     incidents: store,
     portfolio: { findTags: async (names) => new Map(names.map((name) => [name, ['guarded']])) },
     records: { find: async () => undefined, requestLookup: async () => undefined },
-    notifyDue: () => undefined,
+    pollNotifications: () => undefined,
     now: () => rig.now,
   });
-  await raiseIncident(context, id, 'U0ADA');
-  await raiseIncident(context, id, 'U0BOB');
+  await raiseAlarm(context, id, 'U0ADA');
+  await raiseAlarm(context, id, 'U0BOB');
   const confirmAs = async (by: string, reason: string) => {
     const incident = await store.find(id);
     if (incident === undefined) throw new Error('missing incident');
-    return confirmIncidentAsOurs(context, id, { by, reason, shownHash: hashIncident(incident) });
+    return confirmIncident(context, id, { by, reason, shownHash: hashIncident(incident) });
   };
   await confirmAs('U0ALICE', 'we moved it');
   await confirmAs('U0ALICE', 'once more');

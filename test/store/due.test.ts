@@ -2,9 +2,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Order } from '../../src/orders/order.ts';
 import type { Subject } from '../../src/outbox/notifications.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
-import { ENOUGH } from '../orders/sample.ts';
+import { SUFFICIENT_APPROVAL } from '../orders/sample.ts';
 import { BOT_SIGNER } from '../support/bot-signer.ts';
-import { at, newOrder, type Rig, startRig, underWay } from './order-rig.ts';
+import { at, newOrder, type Rig, startExecution, startRig } from './order-rig.ts';
 
 /* Due work is claimed by one process at a time, with a lease by the database's clock. */
 
@@ -12,7 +12,7 @@ let rig: Rig;
 beforeAll(async () => {
   rig = await startRig();
 });
-afterAll(() => rig.end());
+afterAll(() => rig.close());
 beforeEach(async () => {
   await rig.sql('TRUNCATE orders, notifications CASCADE');
 });
@@ -33,23 +33,23 @@ async function release(id: string, repeatAt?: Date): Promise<boolean> {
 
 describe('a due order', () => {
   test('is claimed by one of ten concurrent processes', async () => {
-    const orders = await Promise.all(Array.from({ length: 5 }, () => rig.keep(newOrder(APPROVED))));
+    const orders = await Promise.all(Array.from({ length: 5 }, () => rig.save(newOrder(APPROVED))));
     const claimed = await Promise.all(Array.from({ length: 10 }, () => claim(1)));
     expect(claimed.flat().toSorted()).toEqual(orders.map(({ id }) => id).toSorted());
   });
 
   test('stays claimed until its lease expires on the database’s clock', async () => {
-    const { id } = await rig.keep(newOrder(APPROVED));
+    const { id } = await rig.save(newOrder(APPROVED));
     expect(await claim(1)).toEqual([id]);
     expect(await claim(10 * 86_400), 'after the bot’s clock jumps').toEqual([]);
-    await rig.passLeases(19);
+    await rig.ageLeases(19);
     expect(await claim(1)).toEqual([]);
-    await rig.passLeases(1);
+    await rig.ageLeases(1);
     expect(await claim(1)).toEqual([id]);
   });
 
   test('can be claimed again after its next change', async () => {
-    const { id } = await rig.keep(newOrder({ remindAt: at(600), expiresAt: at(3_600) }));
+    const { id } = await rig.save(newOrder({ remindAt: at(600), expiresAt: at(3_600) }));
     expect(await claimDeadlines(600)).toEqual([id]);
     await rig.apply(id, { type: 'reminded' }, at(600));
     expect(await claimDeadlines(3_599.999)).toEqual([]);
@@ -57,7 +57,7 @@ describe('a due order', () => {
   });
 
   test('is skipped while another transaction locks it', async () => {
-    const [held, free] = [await rig.keep(newOrder(APPROVED)), await rig.keep(newOrder(APPROVED))];
+    const [held, free] = [await rig.save(newOrder(APPROVED)), await rig.save(newOrder(APPROVED))];
     await rig.sql('BEGIN');
     await rig.sql('SELECT FROM orders WHERE id = $1 FOR UPDATE', [held.id]);
     const claimed = await claim(1).finally(() => rig.sql('COMMIT'));
@@ -68,7 +68,7 @@ describe('a due order', () => {
   test('is claimed before later ones, up to the limit', async () => {
     const ids: string[] = [];
     for (const seconds of [-3, -1, -2]) {
-      const { id } = await rig.keep(newOrder({ ...APPROVED, remindAt: undefined }));
+      const { id } = await rig.save(newOrder({ ...APPROVED, remindAt: undefined }));
       await rig.sql('UPDATE orders SET due_at = $2 WHERE id = $1', [id, at(seconds)]);
       ids.push(id);
     }
@@ -78,7 +78,7 @@ describe('a due order', () => {
 
   test('isn’t claimed before its time', async () => {
     const order = newOrder({}, ['wait-1.rest', 'wait-2.rest', 'done.rest']);
-    await underWay(rig, order, 3);
+    await startExecution(rig, order, 3);
     const heldBack = { type: 'retry_scheduled', workerId: 'worker', retryReason: 'busy' } as const;
     await rig.apply(order.id, { ...heldBack, n: 1, notBefore: at(100) }, at(4));
     await rig.apply(order.id, { ...heldBack, n: 2, notBefore: at(50) }, at(4));
@@ -93,17 +93,17 @@ describe('a due order', () => {
   });
 
   test('is due even if its time is too far ahead, from a clock that was set back', async () => {
-    const approved = await rig.keep(newOrder(APPROVED));
-    await rig.keep(newOrder());
+    const approved = await rig.save(newOrder(APPROVED));
+    await rig.save(newOrder());
     expect(await claim(-6 * 3_600)).toEqual([approved.id]);
-    await rig.passLeases(-6 * 3_600);
+    await rig.ageLeases(-6 * 3_600);
     expect(await claim(-6 * 3_600), 'with a lease too far ahead').toEqual([approved.id]);
   });
 
   test('is neither a draft nor closed', async () => {
-    await rig.keep(newOrder({ state: 'DRAFT' }));
+    await rig.save(newOrder({ state: 'DRAFT' }));
     const order = newOrder();
-    await underWay(rig, order);
+    await startExecution(rig, order);
     await rig.apply(
       order.id,
       { type: 'answered', n: 1, outcome: 'FAILED', result: { summary: { code: 'refused' } } },
@@ -117,13 +117,13 @@ describe('a due order', () => {
 describe('a worker', () => {
   test('keeps its order until its lease expires, however the bot’s clock jumps', async () => {
     const order = newOrder();
-    await underWay(rig, order);
+    await startExecution(rig, order);
     expect(await claimDeadlines(30 * 86_400)).toEqual([]);
-    await rig.passLeases(19);
+    await rig.ageLeases(19);
     expect(await rig.store.extendLease(order.id, 'worker', LEASE_MS)).toBe(true);
-    await rig.passLeases(19);
+    await rig.ageLeases(19);
     expect(await claimDeadlines(30)).toEqual([]);
-    await rig.passLeases(1);
+    await rig.ageLeases(1);
     expect(await claimDeadlines(30)).toEqual([order.id]);
     expect(await rig.read(order.id)).toMatchObject({ state: 'EXECUTING', claim: undefined });
     expect(await rig.store.extendLease(order.id, 'worker', LEASE_MS), 'the worker returns').toBe(false);
@@ -131,8 +131,8 @@ describe('a worker', () => {
 
   test('is replaced once, by one of several processes', async () => {
     const order = newOrder();
-    await underWay(rig, order);
-    await rig.passLeases(20);
+    await startExecution(rig, order);
+    await rig.ageLeases(20);
     const claimed = await Promise.all(Array.from({ length: 10 }, () => claimDeadlines(30)));
     expect(claimed.flat()).toEqual([order.id]);
   });
@@ -149,7 +149,7 @@ describe('an order that can’t be sent now', () => {
   };
 
   test('is rescheduled with growing pauses, stored in its row, until it changes', async () => {
-    const { id } = await rig.keep(newOrder(APPROVED));
+    const { id } = await rig.save(newOrder(APPROVED));
     // Another process continues the count.
     const replica = createOrderStore(rig.database, BOT_SIGNER);
     const pauses = [];
@@ -164,7 +164,7 @@ describe('an order that can’t be sent now', () => {
   });
 
   test('is released at once by a process that can’t execute it and doesn’t claim it back', async () => {
-    const { id } = await rig.keep(newOrder(APPROVED));
+    const { id } = await rig.save(newOrder(APPROVED));
     const replica = createOrderStore(rig.database, BOT_SIGNER);
     expect(await replica.claimDue('execution', at(1), LEASE_MS, 100)).toEqual([id]);
     await replica.releaseToOthers(id);
@@ -173,7 +173,7 @@ describe('an order that can’t be sent now', () => {
   });
 
   test('doesn’t block others: the one behind 500 of them is claimed', async () => {
-    const model = await rig.keep(newOrder(APPROVED));
+    const model = await rig.save(newOrder(APPROVED));
     await rig.sql(
       `INSERT INTO orders SELECT (jsonb_populate_record(o, jsonb_build_object('id', 'many-' || k, 'delivery_id', 'many-' || k,
          'failed_attempts', 5, 'due_at', o.due_at - interval '1 h'))).* FROM orders o, generate_series(1, 500) k WHERE o.id = $1`,
@@ -191,26 +191,26 @@ describe('an order that can’t be sent now', () => {
 
   test('keeps its worker if it has one', async () => {
     const order = newOrder();
-    await underWay(rig, order);
+    await startExecution(rig, order);
     await rig.store.postpone(order.id);
     expect(await leaseOf(order.id)).toEqual({ left: 20, tries: 0 });
   });
 
   test('is due at its rescheduled time, unless it has changed since', async () => {
-    const before = await rig.keep(newOrder({ ...APPROVED, state: 'UNKNOWN' }));
+    const before = await rig.save(newOrder({ ...APPROVED, state: 'UNKNOWN' }));
     await rig.store.postpone(before.id);
     await rig.store.reschedule(before, at(700));
-    expect(await rig.due(before.id)).toMatchObject({ work: at(700) });
+    expect(await rig.findDueTimes(before.id)).toMatchObject({ work: at(700) });
     expect(await leaseOf(before.id)).toEqual({ left: 0, tries: 0 });
     await rig.store.reschedule({ id: before.id, version: before.version - 1 }, undefined);
-    expect(await rig.due(before.id)).toMatchObject({ work: at(700) });
+    expect(await rig.findDueTimes(before.id)).toMatchObject({ work: at(700) });
   });
 });
 
 describe('changes not yet shown in Slack', () => {
   test('are due for one process at a time until shown, except for drafts', async () => {
-    const order = await rig.keep(newOrder());
-    await rig.keep(newOrder({ state: 'DRAFT' }));
+    const order = await rig.save(newOrder());
+    await rig.save(newOrder({ state: 'DRAFT' }));
     expect(await claimNotifications(-1)).toEqual([]);
     const claimed = await Promise.all(Array.from({ length: 5 }, () => claimNotifications(0)));
     expect(claimed.flat()).toEqual([order.id]);
@@ -218,7 +218,7 @@ describe('changes not yet shown in Slack', () => {
       await rig.notifications.claim(subjectOf(order.id), at(0), LEASE_MS),
       'by another process, by ID',
     ).toBeUndefined();
-    await rig.passLeases(20);
+    await rig.ageLeases(20);
     expect(await claimNotifications(0), 'the lease has expired').toEqual([order.id]);
 
     await rig.notifications.postpone(subjectOf(order.id), at(200));
@@ -232,7 +232,7 @@ describe('changes not yet shown in Slack', () => {
   });
 
   test('aren’t due at night if only people in quiet hours still need a message', async () => {
-    const order = await rig.keep(newOrder());
+    const order = await rig.save(newOrder());
     const releaseUntil = async (repeatAt: Date) => expect(await release(order.id, repeatAt)).toBe(true);
     await releaseUntil(at(9 * 3_600));
     expect(await claimNotifications(0)).toEqual([]);
@@ -248,19 +248,21 @@ describe('changes not yet shown in Slack', () => {
 
   test('are due from the first unshown change', async () => {
     const order = newOrder({}, ['a.rest', 'b.rest']);
-    await rig.keep(order);
+    await rig.save(order);
     expect(await release(order.id)).toBe(true);
     await rig.apply(
       order.id,
-      { type: 'approved', by: 'U0BOB', ...ENOUGH, validApprovers: ['U0BOB'] },
+      { type: 'approved', by: 'U0BOB', ...SUFFICIENT_APPROVAL, validApprovers: ['U0BOB'] },
       at(10),
     );
     await rig.apply(order.id, { type: 'claimed', workerId: 'w' }, at(100), { leaseMs: LEASE_MS });
-    expect((await rig.due(order.id)).notifications, 'three seconds after the approval').toEqual(at(13));
+    expect((await rig.findDueTimes(order.id)).notifications, 'three seconds after the approval').toEqual(
+      at(13),
+    );
   });
 
   test('are posted again on request', async () => {
-    const order = await rig.keep(newOrder());
+    const order = await rig.save(newOrder());
     expect(await release(order.id)).toBe(true);
     await rig.store.requestNotification(order.id, at(5));
     expect(await claimNotifications(5)).toEqual([order.id]);

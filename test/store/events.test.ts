@@ -9,7 +9,7 @@ let rig: Rig;
 beforeAll(async () => {
   rig = await startRig();
 });
-afterAll(() => rig.end());
+afterAll(() => rig.close());
 
 describe('the log refuses', () => {
   test.each([
@@ -19,7 +19,7 @@ describe('the log refuses', () => {
     ['TRUNCATE events', 'TRUNCATE'],
     ['TRUNCATE events, orders CASCADE', 'TRUNCATE'],
   ])('%s', async (statement, operation) => {
-    const order = await rig.keep(newOrder());
+    const order = await rig.save(newOrder());
     await expect(rig.sql(statement)).rejects.toThrow(`events are only added, so ${operation} is refused`);
     expect(await rig.store.loadHistory(order.id, 'system')).toMatchObject([
       { kind: 'requested', actor: 'U0ALICE' },
@@ -40,7 +40,7 @@ test('old events can be deleted, except for those of stored orders', async () =>
     settings.save([{ name: 'approval_ttl', before, after }], 'U0ADA', moment);
   await save('1d', '2d', at(1));
   await save('2d', '3d', at(100));
-  const order = await rig.keep(newOrder());
+  const order = await rig.save(newOrder());
   await rig.sql('SELECT delete_old_events($1)', [at(50)]);
   expect(await teamEvents(rig.database, '')).toMatchObject([
     { kind: 'setting_changed', after: '3d' },
@@ -50,7 +50,7 @@ test('old events can be deleted, except for those of stored orders', async () =>
 });
 
 test('a person is forgotten as actor, as subject and in the data of events', async () => {
-  const order = await rig.keep(newOrder({ requesterId: 'U0GONE', escalateAt: at(60) }));
+  const order = await rig.save(newOrder({ requesterId: 'U0GONE', escalateAt: at(60) }));
   await rig.apply(order.id, { type: 'escalated', to: ['U0GONE', 'U0BOB'], toAdmins: false }, at(120));
   await createStandInStore(rig.database, '').begin('U0GONE', { userId: 'U0EVE', until: at(10) }, at(1));
   await rig.sql(`SELECT forget_person_in_events('U0GONE')`);
@@ -66,7 +66,7 @@ test('a person is forgotten as actor, as subject and in the data of events', asy
 });
 
 test('an error names the unreadable event, and other orders can be loaded', async () => {
-  const [odd, sound] = [await rig.keep(newOrder()), await rig.keep(newOrder())];
+  const [odd, sound] = [await rig.save(newOrder()), await rig.save(newOrder())];
   const [{ seq } = {}] = await rig.sql(
     `INSERT INTO events (subject_kind, subject_id, kind, actor, at, data)
      VALUES ('order', $1, 'asked', 'U0BOB', $2, '{"version": 2, "state": "PENDING"}') RETURNING seq`,
@@ -113,7 +113,7 @@ describe('the log of an order whose row was deleted', () => {
     );
 
   test('is kept unless it says that the order has ended', async () => {
-    const { id } = await rig.keep(newOrder());
+    const { id } = await rig.save(newOrder());
     await log(id, 'sending', { state: 'EXECUTING' });
     await deleteRows(id);
     await forget();
@@ -121,7 +121,7 @@ describe('the log of an order whose row was deleted', () => {
   });
 
   test('is kept for 30 days, whatever the caller asks for', async () => {
-    const { id } = await rig.keep(newOrder());
+    const { id } = await rig.save(newOrder());
     await log(id, 'denied', { state: 'DENIED' }, new Date(Date.now() - 29 * 86_400_000));
     await deleteRows(id);
     await forget();
@@ -129,7 +129,7 @@ describe('the log of an order whose row was deleted', () => {
   });
 
   test('is kept while the order’s mandate is in force', async () => {
-    const { id } = await rig.keep(newOrder());
+    const { id } = await rig.save(newOrder());
     await log('mandate1', 'in_force', { state: 'SUCCEEDED' });
     await log(id, 'sending', { state: 'EXECUTING', mandate: 'mandate1' });
     await log(id, 'answered', { state: 'SUCCEEDED' }, at(61));
@@ -144,12 +144,12 @@ describe('the log of an order whose row was deleted', () => {
 
   test('is forgotten once, and its ID is never reused', async () => {
     const order = newOrder();
-    const { id } = await rig.keep(order);
+    const { id } = await rig.save(order);
     await log(id, 'denied', { state: 'DENIED' });
     await deleteRows(id);
     await forget();
     expect(await kindsOf(id)).toEqual(['forgotten', 'forgotten']);
-    await expect(rig.keep(order)).rejects.toThrow();
+    await expect(rig.save(order)).rejects.toThrow();
     expect(await rig.sql('SELECT id FROM orders WHERE id = $1', [id])).toEqual([]);
   });
 });

@@ -15,7 +15,7 @@ import { createNotificationStore } from '../../src/store/notifications.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { createPriceStore } from '../../src/store/prices.ts';
 import { createReminderStore } from '../../src/store/reminders.ts';
-import { newDemand } from '../orders/sample.ts';
+import { newRequirements } from '../orders/sample.ts';
 import { BOT_SIGNER } from '../support/bot-signer.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { orderEvent } from '../support/log.ts';
@@ -77,7 +77,7 @@ async function fill(): Promise<void> {
        at, at, CASE WHEN state IN ('SUCCEEDED', 'DENIED') THEN at END,
        CASE WHEN state IN ('PENDING', 'APPROVED', 'EXECUTING', 'UNKNOWN') THEN at + interval '1 hour' END
      FROM (SELECT n, ${states} AS state, ${created} AS at FROM generate_series(1, ${ORDERS}) n) each`,
-    [NOW, JSON.stringify(newDemand([]))],
+    [NOW, JSON.stringify(newRequirements([]))],
   );
   await admin.query(
     `INSERT INTO order_items (order_id, n, name, client_tid, state, open_key, attempts, followed_at)

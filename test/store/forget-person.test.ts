@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { groupBy } from '../../src/lib/collections.ts';
 import { forgetPerson } from '../../src/store/forget-person.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { dumpOf } from '../support/demo.ts';
+import { dumpDatabase } from '../support/demo.ts';
 
 /*
  * A database with a person's id in every column that can hold text: alone, in a sentence, as a key and a value of JSON.
@@ -89,13 +89,13 @@ test('no stored row names a forgotten person', async () => {
   for (const [n, person] of [GONE, 'U0NEXT'].entries()) {
     await fill(person, n * 2);
     const named = new RegExp(`(?<![A-Z0-9])${person}(?![A-Z0-9])`);
-    const left = async () => (await dumpOf(database.url)).split('\n').filter((row) => named.test(row));
+    const left = async () => (await dumpDatabase(database.url)).split('\n').filter((row) => named.test(row));
     expect((await left()).length).toBeGreaterThan(60);
     const dry = await forgetPerson(client, person, { dryRun: true });
     expect(await forgetPerson(client, person, { dryRun: false })).toEqual(dry);
     expect(dry).toMatchObject({ done: true });
     expect(await left()).toEqual([]);
-    expect(await dumpOf(database.url), 'an ID with the same prefix stays').toContain(`${person}2`);
+    expect(await dumpDatabase(database.url), 'an ID with the same prefix stays').toContain(`${person}2`);
   }
 });
 

@@ -29,14 +29,14 @@ async function watch(name: string): Promise<void> {
 test('new rows belong to the served workspace', async () => {
   const settings = createSettingsStore(database);
   const installation = createInstallationStore(database);
-  await installation.serve('T0FIRST');
-  await installation.serve('T0FIRST');
+  await installation.assignWorkspace('T0FIRST');
+  await installation.assignWorkspace('T0FIRST');
   await watch('first.rest');
   await settings.save([{ name: 'approval_ttl', before: '3d', after: '2d' }], 'U0ADA', NOW);
   expect(await teamsOf('domains', 'name')).toEqual({ 'first.rest': 'T0FIRST' });
   expect(await teamsOf('settings', 'key')).toEqual({ approval_ttl: 'T0FIRST' });
 
-  await installation.serve('T0SECOND');
+  await installation.assignWorkspace('T0SECOND');
   await watch('second.rest');
   expect(await teamsOf('domains', 'name'), 'the first workspace keeps its rows').toEqual({
     'first.rest': 'T0FIRST',

@@ -6,7 +6,7 @@ let rig: Rig;
 beforeAll(async () => {
   rig = await startRig();
 });
-afterAll(() => rig.end());
+afterAll(() => rig.close());
 
 const subjectOf = (id: string): Subject => ({ kind: 'order', id });
 
@@ -30,11 +30,11 @@ const listPlaces = async (orderId: string) =>
   (await readAll(orderId)).notifications.map(({ purpose, message }) => ({ purpose, ...message }));
 
 test('one of 10 concurrent processes claims an order’s messages until release or expiry', async () => {
-  const { id } = await rig.keep(newOrder());
+  const { id } = await rig.save(newOrder());
   const taken = await Promise.all(Array.from({ length: 10 }, () => tryClaim(id)));
   expect(taken.filter((each) => each)).toHaveLength(1);
   expect(await tryClaim(id)).toBe(false);
-  await rig.passLeases(60);
+  await rig.ageLeases(60);
   expect(await tryClaim(id)).toBe(true);
   expect(await release(await readAll(id))).toBe(true);
   expect(await tryClaim(id)).toBe(true);
@@ -42,16 +42,16 @@ test('one of 10 concurrent processes claims an order’s messages until release 
 });
 
 test('a lease from a clock that was set back delays no one', async () => {
-  const { id } = await rig.keep(newOrder());
+  const { id } = await rig.save(newOrder());
   await tryClaim(id);
-  await rig.passLeases(-6 * 3_600);
+  await rig.ageLeases(-6 * 3_600);
   expect(await tryClaim(id)).toBe(true);
   await rig.notifications.postpone(subjectOf(id), at(600));
   expect(await tryClaim(id), 'Slack may ask for ten minutes').toBe(false);
 });
 
 test('a process that shows an older version can’t release the messages', async () => {
-  const order = await rig.keep(newOrder());
+  const order = await rig.save(newOrder());
   await tryClaim(order.id);
   const older = await readAll(order.id);
   await rig.apply(order.id, { type: 'cancelled', by: 'U0ALICE' }, at(1));
@@ -61,7 +61,7 @@ test('a process that shows an older version can’t release the messages', async
 });
 
 test('a process that waited for a change of the order sees the result', async () => {
-  const order = await rig.keep(newOrder());
+  const order = await rig.save(newOrder());
   const before = await readAll(order.id);
   const [taken] = await rig.whileHolding(
     `UPDATE notifications SET version = version + 1 WHERE subject_id = $1 AND purpose = 'plan'`,
@@ -73,7 +73,7 @@ test('a process that waited for a change of the order sees the result', async ()
 });
 
 test('updated messages are saved on release, even if there is more to show', async () => {
-  const order = await rig.keep(newOrder());
+  const order = await rig.save(newOrder());
   await tryClaim(order.id);
   const claim = await readAll(order.id);
   await rig.notifications.recordPosted(claim, {
@@ -91,8 +91,8 @@ test('updated messages are saved on release, even if there is more to show', asy
 });
 
 test('an adopted message needs an update, even while others are updated', async () => {
-  const { id } = await rig.keep(newOrder());
-  const unnotified = async () => (await rig.due(id)).notifications !== undefined;
+  const { id } = await rig.save(newOrder());
+  const unnotified = async () => (await rig.findDueTimes(id)).notifications !== undefined;
   await tryClaim(id);
   const others = await readAll(id);
   await rig.notifications.adopt(
@@ -126,7 +126,7 @@ test('an adopted message needs an update, even while others are updated', async 
 });
 
 test('an order isn’t shown before its rescheduled time', async () => {
-  const { id } = await rig.keep(newOrder());
+  const { id } = await rig.save(newOrder());
   await tryClaim(id);
   await rig.notifications.postpone(subjectOf(id), at(30));
   expect(await tryClaim(id, 29.999)).toBe(false);
@@ -137,7 +137,7 @@ test('an order isn’t shown before its rescheduled time', async () => {
 });
 
 test('the first place of a message is saved for each purpose', async () => {
-  const { id } = await rig.keep(newOrder());
+  const { id } = await rig.save(newOrder());
   expect(
     await rig.notifications.recordPosted(subjectOf(id), {
       purpose: 'card',
@@ -169,7 +169,7 @@ test('the first place of a message is saved for each purpose', async () => {
 });
 
 test('a message requested while an order is being shown isn’t lost', async () => {
-  const order = await rig.keep(newOrder());
+  const order = await rig.save(newOrder());
   await tryClaim(order.id);
   const shown = await readAll(order.id);
   await rig.store.requestNotification(order.id, at(0));
@@ -182,7 +182,7 @@ describe('a refresh of pending orders', () => {
     (await rig.notifications.claimDue(at(100), 0, 100, isBackground)).map(({ id }) => id);
   /** An order whose messages are up to date. */
   const saveShownOrder = async () => {
-    const { id } = await rig.keep(newOrder());
+    const { id } = await rig.save(newOrder());
     await tryClaim(id);
     expect(await release(await readAll(id))).toBe(true);
     return id;
@@ -190,7 +190,7 @@ describe('a refresh of pending orders', () => {
 
   test('comes after urgent notifications, and yields when a person acts', async () => {
     const [idle, acted] = [await saveShownOrder(), await saveShownOrder()];
-    const { id: fresh } = await rig.keep(newOrder());
+    const { id: fresh } = await rig.save(newOrder());
     await rig.store.refreshPending(at(1));
     expect((await listDue(true)).toSorted()).toEqual([idle, acted].toSorted());
     expect(await listDue(false), 'its card is not posted yet').toEqual([fresh]);

@@ -7,7 +7,7 @@ import { transition } from '../../src/orders/state-machine.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createNotificationStore } from '../../src/store/notifications.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
-import { ENOUGH, newOrder as sampleOrder } from '../orders/sample.ts';
+import { SUFFICIENT_APPROVAL, newOrder as sampleOrder } from '../orders/sample.ts';
 import { BOT_SIGNER } from '../support/bot-signer.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { orderEvent } from '../support/log.ts';
@@ -39,7 +39,7 @@ export function newOrder(changes: Partial<Order> = {}, names?: readonly string[]
 }
 
 /** When an order is due, and when its messages are. */
-export const DUE_MOMENTS = `
+export const DUE_TIMES = `
   SELECT o.due_at AS work, n.due_at AS notifications FROM orders o
   JOIN notifications n ON n.subject_kind = 'order' AND n.subject_id = o.id AND n.purpose = 'plan' WHERE o.id = $1`;
 
@@ -99,17 +99,17 @@ export async function startRig() {
         throw error;
       }
     },
-    async due(id: string): Promise<Readonly<Record<'work' | 'notifications', unknown>>> {
-      const { rows } = await admin.query(DUE_MOMENTS, [id]);
+    async findDueTimes(id: string): Promise<Readonly<Record<'work' | 'notifications', unknown>>> {
+      const { rows } = await admin.query(DUE_TIMES, [id]);
       return { work: rows[0]?.work ?? undefined, notifications: rows[0]?.notifications ?? undefined };
     },
     /** Lets the database's leases age by these seconds. */
-    async passLeases(seconds: number): Promise<void> {
+    async ageLeases(seconds: number): Promise<void> {
       for (const table of ['orders', 'notifications', 'webhook_deliveries'])
         await admin.query(`UPDATE ${table} SET lease_until = lease_until - $1 * interval '1 s'`, [seconds]);
     },
     /** Stores an order and returns it as read back. */
-    async keep(order: Order): Promise<Order> {
+    async save(order: Order): Promise<Order> {
       const conflict = await store.create({
         order,
         log: [{ ...orderEvent('requested', order.state), actor: order.requesterId, version: 1, at: T0 }],
@@ -125,12 +125,12 @@ export async function startRig() {
     },
     /** Applies an event to the current order, and returns the order as read back. */
     async apply(id: string, event: OrderEvent, at: Date, extra: Partial<OrderCommit> = {}): Promise<Order> {
-      expect(await store.commit({ ...changeOf(await this.read(id), event, at), ...extra })).toEqual({
+      expect(await store.commit({ ...createCommit(await this.read(id), event, at), ...extra })).toEqual({
         ok: true,
       });
       return this.read(id);
     },
-    async end() {
+    async close() {
       await database.close();
       await admin.end();
       await testDatabase.drop();
@@ -141,7 +141,7 @@ export async function startRig() {
 export type Rig = Awaited<ReturnType<typeof startRig>>;
 
 /** The order after an event, ready to commit. */
-export function changeOf(before: Order, event: OrderEvent, at: Date): OrderCommit {
+export function createCommit(before: Order, event: OrderEvent, at: Date): OrderCommit {
   const result = transition(before, event, at);
   if (!result.ok) throw new Error(`${event.type} does not apply to the order: ${result.refusal.code}`);
   const guard = event.type === 'sending' ? 'no_signatures' : undefined;
@@ -149,9 +149,13 @@ export function changeOf(before: Order, event: OrderEvent, at: Date): OrderCommi
 }
 
 /** Saves an order in execution: approved, claimed by `worker`, with its first `sent` items sent. */
-export async function underWay(rig: Rig, order: Order, sent = 1): Promise<Order> {
-  await rig.keep(order);
-  await rig.apply(order.id, { type: 'approved', by: 'U0BOB', ...ENOUGH, validApprovers: ['U0BOB'] }, at(1));
+export async function startExecution(rig: Rig, order: Order, sent = 1): Promise<Order> {
+  await rig.save(order);
+  await rig.apply(
+    order.id,
+    { type: 'approved', by: 'U0BOB', ...SUFFICIENT_APPROVAL, validApprovers: ['U0BOB'] },
+    at(1),
+  );
   let now = await rig.apply(order.id, { type: 'claimed', workerId: 'worker' }, at(2), {
     leaseMs: 20_000,
   });

@@ -2,17 +2,18 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ItemResult, Order } from '../../src/orders/order.ts';
 import type { OrderCommit } from '../../src/orders/ports.ts';
 import type { ItemSummary } from '../../src/orders/summary.ts';
-import { ENOUGH, newBulk } from '../orders/sample.ts';
+import { newBulk, SUFFICIENT_APPROVAL } from '../orders/sample.ts';
 import { orderEvent } from '../support/log.ts';
-import { at, changeOf, newOrder, type Rig, SEALED, startRig, T0, underWay } from './order-rig.ts';
+import { at, createCommit, newOrder, type Rig, SEALED, startExecution, startRig, T0 } from './order-rig.ts';
 
 let rig: Rig;
 beforeAll(async () => {
   rig = await startRig();
 });
-afterAll(() => rig.end());
+afterAll(() => rig.close());
 
-const approve = (by: string) => ({ type: 'approved', by, ...ENOUGH, validApprovers: [by] }) as const;
+const approve = (by: string) =>
+  ({ type: 'approved', by, ...SUFFICIENT_APPROVAL, validApprovers: [by] }) as const;
 const answer = (
   outcome: 'SUCCEEDED' | 'FAILED' | 'UNKNOWN',
   result: ItemResult = { summary: { code: 'done' } },
@@ -90,17 +91,17 @@ describe('a stored order is read back', () => {
       },
       ['a.rest', 'b.rest', 'c.rest'],
     );
-    expect(await rig.keep(order)).toEqual(order);
+    expect(await rig.save(order)).toEqual(order);
     expect(await rig.store.loadSealedInput(order.id)).toEqual(SEALED);
   });
 
   test('with every field', async () => {
     const order = fullOrder('full');
-    expect(await rig.keep(order)).toEqual(order);
+    expect(await rig.save(order)).toEqual(order);
   });
 
   test('after a change of every field that can change', async () => {
-    const before = await rig.keep(
+    const before = await rig.save(
       newOrder({ id: 'changed', task: 'mandate', bulk: newBulk(1), input: { periods: { 'a.rest': 2 } } }),
     );
     const { statementHash, deliveryId, createdAt, earlierRequesters } = before;
@@ -126,13 +127,13 @@ describe('a stored order is read back', () => {
       expiresAt: undefined,
       remindAt: undefined,
     });
-    expect(await rig.keep(order)).toEqual(order);
+    expect(await rig.save(order)).toEqual(order);
     expect(await rig.store.loadSealedInput(order.id)).toBeUndefined();
   });
 
   test('after every change until a response, with its history', async () => {
     const order = newOrder();
-    const sent = await underWay(rig, order);
+    const sent = await startExecution(rig, order);
     expect(sent).toMatchObject({
       state: 'EXECUTING',
       version: 4,
@@ -178,7 +179,7 @@ describe('a stored order is read back', () => {
   });
 
   test('with every approval, in order', async () => {
-    const { id } = await rig.keep(newOrder({ approvalsRequired: 3 }));
+    const { id } = await rig.save(newOrder({ approvalsRequired: 3 }));
     await rig.apply(id, approve('U0ZOE'), at(1));
     await rig.apply(id, approve('U0BOB'), at(2));
     expect(await rig.read(id)).toMatchObject({
@@ -192,7 +193,7 @@ describe('a stored order is read back', () => {
 
   test('with an item that is rescheduled and released', async () => {
     const order = newOrder({}, ['held-1.rest', 'held-2.rest']);
-    await underWay(rig, order, 1);
+    await startExecution(rig, order, 1);
     const heldBack = {
       type: 'retry_scheduled',
       workerId: 'worker',
@@ -235,7 +236,7 @@ describe('a stored order is read back', () => {
     ],
   ])('with a result code that has %s', async (_what, summary) => {
     const order = newOrder();
-    await underWay(rig, order);
+    await startExecution(rig, order);
     const failed = await rig.apply(order.id, answer('FAILED', { summary }), at(4));
     expect(failed.items[0]?.result).toEqual({ summary });
   });
@@ -247,7 +248,7 @@ describe('a stored order is read back', () => {
     ['a literal escape sequence', '\\u0000 \\ud83d', '\\u0000 \\ud83d'],
   ])('with an outcome that contains %s', async (_what, text, stored) => {
     const order = newOrder();
-    await underWay(rig, order);
+    await startExecution(rig, order);
     const done = await rig.apply(
       order.id,
       answer('FAILED', { summary: { code: 'refused' }, messages: [{ text }] }),
@@ -266,10 +267,10 @@ describe('a stored order is read back', () => {
 
 describe('compare and swap', () => {
   test('counts exactly one of 20 concurrent approvals', async () => {
-    const before = await rig.keep(newOrder());
+    const before = await rig.save(newOrder());
     const outcomes = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
-        rig.store.commit(changeOf(before, approve(`U${index}`), at(1))),
+        rig.store.commit(createCommit(before, approve(`U${index}`), at(1))),
       ),
     );
     expect(outcomes.filter((outcome) => outcome.ok)).toHaveLength(1);
@@ -281,21 +282,21 @@ describe('compare and swap', () => {
     expect(now).toMatchObject({ state: 'APPROVED', version: 2 });
     expect(now.approvals, 'a losing approval was saved').toHaveLength(1);
     expect(await rig.store.loadHistory(before.id, 'system'), 'a losing event was saved').toHaveLength(2);
-    expect(await rig.due(before.id)).toEqual({ work: at(1), notifications: T0 });
+    expect(await rig.findDueTimes(before.id)).toEqual({ work: at(1), notifications: T0 });
   });
 
   test('keeps changes in a shared statement independent: outdated, refused, with due times', async () => {
-    const orders = await Promise.all(Array.from({ length: 12 }, () => rig.keep(newOrder())));
+    const orders = await Promise.all(Array.from({ length: 12 }, () => rig.save(newOrder())));
     const [outdated, ...fresh] = orders;
     if (outdated === undefined) throw new Error('missing order');
     await rig.apply(outdated.id, { type: 'reminded' }, at(600));
-    const holder = await rig.keep(newOrder({ task: 'delete' }, ['held.rest']));
-    const conflicting = await rig.keep(newOrder({ task: 'delete', state: 'DRAFT' }, ['held.rest']));
+    const holder = await rig.save(newOrder({ task: 'delete' }, ['held.rest']));
+    const conflicting = await rig.save(newOrder({ task: 'delete', state: 'DRAFT' }, ['held.rest']));
     const confirmed = { type: 'confirmed', needsApproval: false, expiresAt: T0, remindAt: T0 } as const;
 
     const outcomes = await Promise.all(
       [...orders, conflicting].map((order) =>
-        rig.store.commit(changeOf(order, order === conflicting ? confirmed : approve('U0BOB'), at(601))),
+        rig.store.commit(createCommit(order, order === conflicting ? confirmed : approve('U0BOB'), at(601))),
       ),
     );
     expect(outcomes[0], 'the outdated order').toEqual({ ok: false, conflictingOrderId: undefined });
@@ -304,16 +305,16 @@ describe('compare and swap', () => {
     for (const order of fresh) {
       expect(await rig.read(order.id)).toMatchObject({ state: 'APPROVED', approvals: [{ userId: 'U0BOB' }] });
       expect(await rig.store.loadHistory(order.id, 'system')).toHaveLength(2);
-      expect((await rig.due(order.id)).work).toEqual(at(601));
+      expect((await rig.findDueTimes(order.id)).work).toEqual(at(601));
     }
     expect(await rig.read(conflicting.id)).toEqual(conflicting);
   });
 
   test('lets exactly one of 20 concurrent workers claim an order', async () => {
-    const before = await rig.keep(newOrder({ state: 'APPROVED' }));
+    const before = await rig.save(newOrder({ state: 'APPROVED' }));
     const outcomes = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
-        rig.store.commit(changeOf(before, { type: 'claimed', workerId: `w${index}` }, at(1))),
+        rig.store.commit(createCommit(before, { type: 'claimed', workerId: `w${index}` }, at(1))),
       ),
     );
     const winner = outcomes.findIndex((outcome) => outcome.ok);
@@ -324,9 +325,9 @@ describe('compare and swap', () => {
 
   test('saves no item from an outdated order', async () => {
     const order = newOrder();
-    const stale = await underWay(rig, order);
+    const stale = await startExecution(rig, order);
     await rig.apply(order.id, answer('SUCCEEDED'), at(4));
-    const late = changeOf(stale, answer('FAILED', { summary: { code: 'refused' } }), at(5));
+    const late = createCommit(stale, answer('FAILED', { summary: { code: 'refused' } }), at(5));
     expect(
       await rig.store.commit({ ...late, revealable: { n: 1, sealed: SEALED, expiresAt: at(60) } }),
     ).toEqual({ ok: false, conflictingOrderId: undefined });
@@ -335,8 +336,8 @@ describe('compare and swap', () => {
   });
 
   test('refuses a change without an event for the audit log', async () => {
-    const before = await rig.keep(newOrder());
-    const change: OrderCommit = { ...changeOf(before, approve('U0BOB'), at(1)), log: [] };
+    const before = await rig.save(newOrder());
+    const change: OrderCommit = { ...createCommit(before, approve('U0BOB'), at(1)), log: [] };
     await expect(rig.store.commit(change)).rejects.toMatchObject({
       cause: { message: expect.stringContaining('audit log') },
     });
@@ -346,17 +347,19 @@ describe('compare and swap', () => {
 describe('a due time', () => {
   test('is written with the change', async () => {
     const order = newOrder({ remindAt: at(600), expiresAt: at(3_600) });
-    await rig.keep(order);
-    expect(await rig.due(order.id)).toEqual({ work: at(600), notifications: T0 });
+    await rig.save(order);
+    expect(await rig.findDueTimes(order.id)).toEqual({ work: at(600), notifications: T0 });
     await rig.apply(order.id, { type: 'reminded' }, at(600));
-    expect(await rig.due(order.id)).toEqual({ work: at(3_600), notifications: T0 });
+    expect(await rig.findDueTimes(order.id)).toEqual({ work: at(3_600), notifications: T0 });
   });
 
   test('isn’t written if the change isn’t saved', async () => {
-    const before = await rig.keep(newOrder());
+    const before = await rig.save(newOrder());
     await rig.apply(before.id, { type: 'cancelled', by: 'U0ALICE' }, at(1));
-    expect(await rig.store.commit(changeOf(before, approve('U0BOB'), at(2)))).toMatchObject({ ok: false });
-    expect(await rig.due(before.id)).toEqual({ work: undefined, notifications: T0 });
+    expect(await rig.store.commit(createCommit(before, approve('U0BOB'), at(2)))).toMatchObject({
+      ok: false,
+    });
+    expect(await rig.findDueTimes(before.id)).toEqual({ work: undefined, notifications: T0 });
   });
 });
 
@@ -372,7 +375,7 @@ describe('one open order per task and name', () => {
   });
 
   test('has no deadlock between orders with the same names in a different order', async () => {
-    const other = await rig.keep(newOrder());
+    const other = await rig.save(newOrder());
     const names = ['both-1.rest', 'both-2.rest', 'both-3.rest'];
     const orders = [newOrder({}, names), newOrder({}, names.toReversed())];
     // Both wait at the middle name, and continue at the same time.
@@ -389,7 +392,7 @@ describe('one open order per task and name', () => {
 
   test('ignores other tasks and closed orders, but not an unknown outcome', async () => {
     const first = newOrder({}, ['again.rest']);
-    await underWay(rig, first);
+    await startExecution(rig, first);
     expect(await rig.store.create({ order: newOrder({ task: 'restore' }, ['again.rest']), log: [] })).toBe(
       undefined,
     );
@@ -401,7 +404,7 @@ describe('one open order per task and name', () => {
   });
 
   test('gives the ID of the same delivery’s order, open or closed', async () => {
-    const order = await rig.keep(newOrder());
+    const order = await rig.save(newOrder());
     const again = newOrder({ deliveryId: order.deliveryId });
     expect(await rig.store.create({ order: again, log: [] })).toEqual({
       conflictingOrderId: order.id,
@@ -413,17 +416,17 @@ describe('one open order per task and name', () => {
   test('ignores drafts, and gives a draft confirmed too late the ID of the other order', async () => {
     const confirmed = { type: 'confirmed', needsApproval: false, expiresAt: T0, remindAt: T0 } as const;
     const drafts = await Promise.all(
-      [1, 2].map(() => rig.keep(newOrder({ task: 'delete', state: 'DRAFT' }, ['gone.rest']))),
+      [1, 2].map(() => rig.save(newOrder({ task: 'delete', state: 'DRAFT' }, ['gone.rest']))),
     );
     const outcomes = await Promise.all(
-      drafts.map((draft) => rig.store.commit(changeOf(draft, confirmed, at(1)))),
+      drafts.map((draft) => rig.store.commit(createCommit(draft, confirmed, at(1)))),
     );
     const winner = drafts[outcomes.findIndex((outcome) => outcome.ok)];
     const loser = drafts[outcomes.findIndex((outcome) => !outcome.ok)];
     if (winner === undefined || loser === undefined) throw new Error('both drafts became open orders');
     expect(outcomes).toContainEqual({ ok: false, conflictingOrderId: winner.id });
     expect(await rig.read(loser.id)).toEqual(loser);
-    expect(await rig.due(loser.id)).toEqual({ work: undefined, notifications: undefined });
+    expect(await rig.findDueTimes(loser.id)).toEqual({ work: undefined, notifications: undefined });
     expect(await rig.store.loadHistory(loser.id, 'system')).toHaveLength(1);
   });
 });
@@ -437,7 +440,7 @@ describe('secrets', () => {
     ['expired', { type: 'expired' }],
     ['failed before it is sent', { type: 'stopped', summary: { code: 'account_gone' } }],
   ] as const)('the sealed input of an order that is %s is wiped', async (_, event) => {
-    const order = await rig.keep(secretOrder());
+    const order = await rig.save(secretOrder());
     const closed = await rig.apply(order.id, event, at(7_200));
     expect(await rig.store.loadSealedInput(order.id)).toBeUndefined();
     expect(await sealedOf(order.id)).toEqual({ sealed_input: null, sealed_input_key_id: null });
@@ -448,7 +451,7 @@ describe('secrets', () => {
     'the sealed input is kept until the order is %s',
     async (outcome) => {
       const order = secretOrder();
-      await underWay(rig, order);
+      await startExecution(rig, order);
       expect(await rig.store.loadSealedInput(order.id)).toEqual(SEALED);
       await rig.apply(order.id, answer(outcome), at(4));
       expect(await rig.store.loadSealedInput(order.id)).toBeUndefined();
@@ -458,7 +461,7 @@ describe('secrets', () => {
 
   test('the service’s responses are stored in full and in order, with any characters', async () => {
     const order = newOrder();
-    await underWay(rig, order);
+    await startExecution(rig, order);
     const response = { zone: 'rest', name: 'a\u0000b\ud800', data: [{ id: 1 }, Number.POSITIVE_INFINITY] };
     await rig.apply(order.id, answer('SUCCEEDED', { summary: { code: 'done' } }), at(4), {
       answer: { n: 1, answer: response },
@@ -473,7 +476,7 @@ describe('secrets', () => {
 
   async function saveSecretResult(expiresAt: Date): Promise<string> {
     const order = newOrder();
-    await underWay(rig, order);
+    await startExecution(rig, order);
     const revealable = { n: 1, sealed: SEALED, expiresAt };
     await rig.apply(order.id, answer('SUCCEEDED', { summary: { code: 'done' }, hasSecret: true }), at(4), {
       revealable,
@@ -511,16 +514,16 @@ describe('secrets', () => {
 
 describe('drafts', () => {
   test('are deleted with all their data when they expire, and other orders stay', async () => {
-    const old = await rig.keep(newOrder({ state: 'DRAFT', expiresAt: at(900), secretHash: 'sha256:0' }));
-    const young = await rig.keep(newOrder({ state: 'DRAFT', expiresAt: at(901) }));
-    const pending = await rig.keep(newOrder({ expiresAt: at(900) }));
+    const old = await rig.save(newOrder({ state: 'DRAFT', expiresAt: at(900), secretHash: 'sha256:0' }));
+    const young = await rig.save(newOrder({ state: 'DRAFT', expiresAt: at(901) }));
+    const pending = await rig.save(newOrder({ expiresAt: at(900) }));
     expect((await rig.store.purgeExpired(at(900))).drafts).toBe(1);
     expect(await rig.store.load(old.id, 'system')).toBeUndefined();
     expect(await rig.store.loadHistory(old.id, 'system')).toEqual([]);
     expect(await rig.read(young.id)).toEqual(young);
     expect(await rig.read(pending.id)).toEqual(pending);
     const confirmed = { type: 'confirmed', needsApproval: false, expiresAt: T0, remindAt: T0 } as const;
-    expect(await rig.store.commit(changeOf(old, confirmed, at(899)))).toEqual({
+    expect(await rig.store.commit(createCommit(old, confirmed, at(899)))).toEqual({
       ok: false,
       conflictingOrderId: undefined,
     });
@@ -538,7 +541,7 @@ describe('the lease', () => {
 
   test('uses the database’s clock, and can be extended only by its worker during execution', async () => {
     const order = newOrder();
-    await underWay(rig, order);
+    await startExecution(rig, order);
     expect(await leaseOf(order.id)).toBeLessThanOrEqual(20);
     expect(await rig.store.extendLease(order.id, 'worker', 400_000)).toBe(true);
     expect(await rig.store.extendLease(order.id, 'another', 800_000)).toBe(false);
@@ -551,10 +554,10 @@ describe('the lease', () => {
 
   test('isn’t shortened by another process’s change', async () => {
     const order = newOrder({}, ['lease-1.rest', 'lease-2.rest']);
-    const before = await underWay(rig, order);
+    const before = await startExecution(rig, order);
     await rig.store.extendLease(order.id, 'worker', 400_000);
     const sending = { type: 'sending', workerId: 'worker', n: 2 } as const;
-    expect(await rig.store.commit(changeOf(before, sending, at(5)))).toEqual({ ok: true });
+    expect(await rig.store.commit(createCommit(before, sending, at(5)))).toEqual({ ok: true });
     expect(await leaseOf(order.id), 'the lease was shortened').toBeGreaterThan(300);
   });
 });
@@ -562,7 +565,7 @@ describe('the lease', () => {
 describe('listing orders', () => {
   test('filters by state, person and name, newest first', async () => {
     const make = (seconds: number, changes: Partial<Order>, names?: string[]) =>
-      rig.keep(newOrder({ createdAt: at(seconds), requesterId: 'U0LISTS', ...changes }, names));
+      rig.save(newOrder({ createdAt: at(seconds), requesterId: 'U0LISTS', ...changes }, names));
     const first = await make(1, {});
     const second = await make(2, { task: 'restore', state: 'APPROVED' }, ['list-a.rest', 'list-b.rest']);
     const third = await make(3, {}, ['list-b.rest']);
@@ -584,7 +587,7 @@ describe('listing orders', () => {
 
   test('finds the latest order by task, person and context', async () => {
     const make = (seconds: number, changes: Partial<Order>) =>
-      rig.keep(newOrder({ createdAt: at(seconds), requesterId: 'U0LATEST', ...changes }));
+      rig.save(newOrder({ createdAt: at(seconds), requesterId: 'U0LATEST', ...changes }));
     const account = { id: 'a', login: 'l', method: 'password' };
     await make(1, { account: { ...account, context: 4 } });
     const newest = await make(2, { account: { ...account, context: 4 } });
@@ -607,19 +610,19 @@ describe('sending an item of a retry', () => {
     const first = newOrder({ state: 'FAILED', closedAt: at(0) }, names);
     const second = newOrder({ state: 'FAILED', retryOf: first.id }, names);
     const third = newOrder({ retryOf: second.id }, names);
-    for (const order of [first, second]) await rig.keep(order);
+    for (const order of [first, second]) await rig.save(order);
     await rig.sql(
       `UPDATE order_items SET state = 'FAILED', open_key = NULL, result = '{"summary": "Failed."}'
       WHERE order_id = ANY($1)`,
       [[first.id, second.id]],
     );
-    await rig.keep(third);
+    await rig.save(third);
     await rig.apply(third.id, approve('U0BOB'), at(1));
     const claimed = await rig.apply(third.id, { type: 'claimed', workerId: 'worker' }, at(2));
     return { first, second, claimed };
   };
   const sending = (order: Order, n = 1) =>
-    rig.store.commit(changeOf(order, { type: 'sending', workerId: 'worker', n }, at(3)));
+    rig.store.commit(createCommit(order, { type: 'sending', workerId: 'worker', n }, at(3)));
   const LATE = `UPDATE order_items SET result = result || '{"lateOutcome": "SUCCEEDED"}' WHERE order_id = $1 AND n = 1`;
 
   test('is saved while the retried orders have no outcome', async () => {

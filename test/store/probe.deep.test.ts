@@ -11,7 +11,7 @@ let rig: Rig;
 beforeAll(async () => {
   rig = await startRig();
 });
-afterAll(() => rig.end());
+afterAll(() => rig.close());
 
 function probe(url = rig.url) {
   const opened = openProbe({ url });
@@ -34,10 +34,10 @@ test('the probe counts orders by state, and returns the wait of the oldest appro
     queueAgeSeconds: 0,
     unsealedSeconds: 0,
   });
-  await rig.keep(newOrder());
-  await rig.keep(newOrder());
-  await rig.keep(newOrder({ state: 'APPROVED', createdAt: at(5) }));
-  await rig.keep(newOrder({ state: 'APPROVED', createdAt: at(3) }));
+  await rig.save(newOrder());
+  await rig.save(newOrder());
+  await rig.save(newOrder({ state: 'APPROVED', createdAt: at(5) }));
+  await rig.save(newOrder({ state: 'APPROVED', createdAt: at(3) }));
   expect(await probing.readOrderFigures(at(60))).toEqual({
     byState: { PENDING: 2, APPROVED: 2 },
     queueAgeSeconds: 57,

@@ -23,7 +23,7 @@ const bundles = new Map<string, Promise<URL>>();
  * often. Each test process bundles a program once.
  * @param entry its URL
  */
-export function bundled(entry: URL): Promise<URL> {
+export function bundleOnce(entry: URL): Promise<URL> {
   const made = bundles.get(entry.href) ?? bundle(entry);
   bundles.set(entry.href, made);
   return made;

@@ -7,7 +7,7 @@ import type { Statement } from '../../src/orders/statement-shape.ts';
 import { link, until } from './demo.ts';
 import { type RunningBot, type Surroundings, startSurroundings } from './harness.ts';
 import { BEHIND } from './notifier.ts';
-import { ask } from './orders.ts';
+import { requestByCommand } from './orders.ts';
 
 /** A bot without rate limits for people. */
 const UNLIMITED = new URL('./children/crashing-bot.ts', import.meta.url);
@@ -165,7 +165,7 @@ export class Bursts {
   async #requestSource(): Promise<string> {
     const { workspace, service } = this.s;
     service.state.addDomain({ name: 'burst.rest', context: 4 });
-    const order = await ask(workspace, workspace.as('U0ALICE'), '/domain renew burst.rest 2');
+    const order = await requestByCommand(workspace, workspace.as('U0ALICE'), '/domain renew burst.rest 2');
     await this.quiet();
     return order.id;
   }

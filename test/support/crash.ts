@@ -174,7 +174,7 @@ export class CrashSite {
   }
 
   /** Clicks Approve several times at once. */
-  async press(card: Message, clicks: number): Promise<void> {
+  async clickApprove(card: Message, clicks: number): Promise<void> {
     await Promise.all(Array.from({ length: clicks }, () => this.bob.click(card, 'order_approve')));
   }
 
@@ -190,7 +190,7 @@ export class CrashSite {
   }
 
   /** The order for these names in the database: the first one, if the response came only after a second request. */
-  async kept(names: Names): Promise<KeptOrder | undefined> {
+  async loadOrder(names: Names): Promise<KeptOrder | undefined> {
     const { rows } = await this.#db.query(
       `SELECT o.id, o.state, (
          SELECT json_agg(json_build_object('name', i.name, 'ctid', i.client_tid, 'state', i.state) ORDER BY i.n)
@@ -216,7 +216,7 @@ export class CrashSite {
    * repeats a click or command that was lost with the bot.
    * @param options.clicks on Approve, all at once
    */
-  async settles(
+  async waitUntilSettled(
     names: Names,
     context: string,
     { clicks = 1, withinMs = SETTLED_WITHIN_MS } = {},
@@ -227,7 +227,7 @@ export class CrashSite {
     await until(
       `${context}: the order for ${names} is closed or unknown, and its card and thread show it`,
       async () => {
-        order = await this.kept(names);
+        order = await this.loadOrder(names);
         const canRetry = Date.now() - triedAt > RETRY_AFTER_MS;
         if (order === undefined) {
           expect(committed, `${context}: the order for ${names} is lost`).toBe(false);
@@ -240,7 +240,7 @@ export class CrashSite {
         const card = this.approvable(names);
         if (order.state === 'PENDING' && card !== undefined && canRetry) {
           triedAt = Date.now();
-          await this.press(card, clicks);
+          await this.clickApprove(card, clicks);
         }
         if (!isFinal(order.state) && order.state !== 'UNKNOWN') return false;
         if (this.#isShown(names, order)) return true;
@@ -248,7 +248,7 @@ export class CrashSite {
         if (stray !== undefined) {
           triedAt = Date.now();
           this.strays.add(stray.ts);
-          await this.press(stray, 1);
+          await this.clickApprove(stray, 1);
         }
         return false;
       },
@@ -313,7 +313,7 @@ export class CrashSite {
   }
 
   /** Lets the bot kill itself at a crash point of one order, starts another one and checks everything. */
-  async diesAt(point: (typeof CRASH_POINTS)[number], count = 1): Promise<KeptOrder> {
+  async crashAndRecover(point: (typeof CRASH_POINTS)[number], count = 1): Promise<KeptOrder> {
     const names = this.names(`${point.replaceAll(/\W+/g, '-').toLowerCase()}-${count}`, count);
     await this.crashAt(point);
     let isOver = false;
@@ -323,7 +323,7 @@ export class CrashSite {
     isOver = true;
     await people;
     await this.restart();
-    const order = await this.settles(names, point);
+    const order = await this.waitUntilSettled(names, point);
     const isCertain = !WITH_OTHERS_RUNNING.includes(point) || count === 1;
     const states = UNKNOWN_OUTCOME_POINTS.includes(point) ? ['UNKNOWN'] : ['SUCCEEDED'];
     expect(isCertain ? states : [...states, 'UNKNOWN'], `the order after a crash at: ${point}`).toContain(
@@ -376,7 +376,7 @@ export class CrashSite {
       }
       await this.restart();
     }
-    const settled = await Promise.all(requested.map((names) => this.settles(names, label)));
+    const settled = await Promise.all(requested.map((names) => this.waitUntilSettled(names, label)));
     this.s.service.faults.clear();
     return settled;
   }

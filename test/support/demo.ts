@@ -12,7 +12,7 @@ import { actUntilAnswered, actUntilOpened, DOMAINS } from '../../demo/people.ts'
 import { createLog } from '../../src/lib/log.ts';
 import type { PolicySource } from '../../src/policy/ports.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
-import { holdMessages } from './held-messages.ts';
+import { assertReadableMessages } from './held-messages.ts';
 import { fasterPace } from './pace.ts';
 import { hasRateLimits, rudeness } from './rudeness.ts';
 import { CHARGED_TASKS } from './settings.ts';
@@ -101,7 +101,7 @@ export class TestDemo {
     if (this.#running !== undefined) await rm(this.#running.dataDir, { recursive: true, force: true });
     const calls = this.#running?.demo.workspace.calls ?? [];
     this.#running = undefined;
-    holdMessages(calls);
+    assertReadableMessages(calls);
   }
 
   get #parts() {
@@ -153,7 +153,7 @@ export class TestDemo {
   }
 
   /** Moves the clock until the promise settles, which skips the bot's pauses between messages. */
-  async hurry<Result>(promise: Promise<Result>): Promise<Result> {
+  async advanceClockUntil<Result>(promise: Promise<Result>): Promise<Result> {
     let isPending = true;
     const end = () => {
       isPending = false;
@@ -170,13 +170,13 @@ export class TestDemo {
 
   /** Every row of every table as text; bytes in hex. */
   dump(): Promise<string> {
-    return dumpOf(this.databaseUrl);
+    return dumpDatabase(this.databaseUrl);
   }
 
   /** Waits until Slack shows the latest state of every order. */
-  allShown(): Promise<void> {
+  waitUntilSlackIsCurrent(): Promise<void> {
     return until('Slack shows the current state of every order', async () =>
-      (await dumpOf(this.databaseUrl, 'public.notifications')).split('\n').every((line) => {
+      (await dumpDatabase(this.databaseUrl, 'public.notifications')).split('\n').every((line) => {
         if (line === '') return true;
         const row = notificationRow.parse(JSON.parse(line.slice(line.indexOf('{'))));
         const isOfOrder = row.subject_kind === 'order' && row.purpose === 'plan';
@@ -219,7 +219,7 @@ const notificationRow = z.object({
   due_at: z.string().nullable(),
 });
 
-export async function dumpOf(url: string, table?: string): Promise<string> {
+export async function dumpDatabase(url: string, table?: string): Promise<string> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
@@ -299,7 +299,7 @@ async function openLinkForm(workspace: Workspace, person: Actor, tries = 3): Pro
 }
 
 /** Does something and waits for the ephemeral message about it. */
-export async function toldAfter(
+export async function actAndReadReply(
   workspace: Workspace,
   person: Actor,
   act: () => Promise<unknown>,
@@ -308,8 +308,8 @@ export async function toldAfter(
 }
 
 /** Runs a command and waits for the ephemeral answer. */
-export function answerTo(workspace: Workspace, person: Actor, command: string): Promise<string> {
-  return toldAfter(workspace, person, () => person.command(DOMAINS, command));
+export function readCommandReply(workspace: Workspace, person: Actor, command: string): Promise<string> {
+  return actAndReadReply(workspace, person, () => person.command(DOMAINS, command));
 }
 
 /** All texts of a message or view, blocks included, as one. */
@@ -344,7 +344,7 @@ const action = z.object({
 });
 
 /** The `action_id` of the clicked button, or of the menu choice, in a delivery. */
-export function pressed(payload: Workspace['deliveries'][number]['payload']): string | undefined {
+export function getClickedAction(payload: Workspace['deliveries'][number]['payload']): string | undefined {
   const [first] = z.array(action).catch([]).parse(payload['actions']);
   return first !== undefined && MENUS.has(first.action_id)
     ? first.selected_option?.value.split(':')[0]

@@ -4,17 +4,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type SandboxService, startSandboxService } from '@domain-steward/sandbox-service';
 import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
-import { bundled } from './bundle.ts';
+import { bundleOnce } from './bundle.ts';
 import { type Child, startChild } from './child.ts';
 import { createTestDatabase } from './database.ts';
-import { holdMessages } from './held-messages.ts';
+import { assertReadableMessages } from './held-messages.ts';
 import { rudeness } from './rudeness.ts';
 import { CHARGED_TASKS } from './settings.ts';
 
 /** The released entry point. */
 export const MAIN = new URL('../../src/main.ts', import.meta.url);
 /** The same bot with short leases. */
-export const IMPATIENT = new URL('./children/bot.ts', import.meta.url);
+export const SHORT_LEASES = new URL('./children/bot.ts', import.meta.url);
 
 /** The sandbox service and the workspace, for bots in separate processes. */
 export interface Surroundings {
@@ -62,7 +62,7 @@ export async function startSurroundings(): Promise<Surroundings> {
     LOG_LEVEL: 'info',
   };
   const launch = async (entry: URL, more: Readonly<Record<string, string | undefined>> = {}) => {
-    const child = startChild(await bundled(entry), { env: { ...settings, ...more }, cwd: folder });
+    const child = startChild(await bundleOnce(entry), { env: { ...settings, ...more }, cwd: folder });
     children.push(child);
     return child;
   };
@@ -87,7 +87,7 @@ export async function startSurroundings(): Promise<Surroundings> {
       await service.close();
       await database.drop();
       await rm(folder, { recursive: true, force: true });
-      holdMessages(calls);
+      assertReadableMessages(calls);
     },
   };
 }

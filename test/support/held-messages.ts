@@ -159,7 +159,7 @@ function listIssues(calls: readonly Call[]): string[] {
 }
 
 /** @throws {Error} with everything that is unreadable or too long */
-export function holdMessages(calls: readonly Call[]): void {
+export function assertReadableMessages(calls: readonly Call[]): void {
   const issues = listIssues(calls);
   if (issues.length > 0) throw new Error(`Messages that people can’t read well:\n${issues.join('\n')}`);
 }

@@ -62,7 +62,7 @@ export function orderEvent<Kind extends OrderLogEntry['kind']>(
 }
 
 /** The approval event that makes these people's approvals count. @param order has the requirements */
-export function approvedBy(
+export function createApprovalEvent(
   {
     requirements: ordered,
     state,

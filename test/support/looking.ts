@@ -2,7 +2,7 @@ import type { Actor, Delivery, Message, View, Workspace } from '@domain-steward/
 import { actUntilOpened, buttonsOf, textOf } from './demo.ts';
 
 /** Opens everything that an order sends, from a message or the Home tab. */
-export function openLook(
+export function openDetails(
   workspace: Workspace,
   person: Actor,
   target: Message | View,
@@ -13,39 +13,35 @@ export function openLook(
 }
 
 /** Opens everything that an order sends, and approves it in that view. */
-export async function approveWhereItStands(
-  workspace: Workspace,
-  person: Actor,
-  card: Message,
-): Promise<void> {
-  await person.click(await openLook(workspace, person, card), 'order_approve');
+export async function approveInDetails(workspace: Workspace, person: Actor, card: Message): Promise<void> {
+  await person.click(await openDetails(workspace, person, card), 'order_approve');
 }
 
 /** The text behind *Details* of a card, as a person reads it. */
 export async function detailsOf(workspace: Workspace, person: Actor, card: Message): Promise<string> {
-  const view = await openLook(workspace, person, card);
-  const pages = await allPages(workspace, person, view);
-  person.close(viewNow(person, view));
+  const view = await openDetails(workspace, person, card);
+  const pages = await readAllPages(workspace, person, view);
+  person.close(getCurrentView(person, view));
   return pages.join('\n');
 }
 
 /** The view's current version. */
-export function viewNow(person: Actor, { id }: View): View {
+export function getCurrentView(person: Actor, { id }: View): View {
   const view = person.openedViews().find((open) => open.id === id);
   if (view === undefined) throw new Error(`the view ${id} is closed`);
   return view;
 }
 
 /** The texts of all pages, in order. */
-export async function allPages(workspace: Workspace, person: Actor, first: View): Promise<string[]> {
+export async function readAllPages(workspace: Workspace, person: Actor, first: View): Promise<string[]> {
   const pages = [textOf(first)];
-  for (let view = first; buttonsOf(view).includes('order_look_next'); view = viewNow(person, first)) {
+  for (let view = first; buttonsOf(view).includes('order_look_next'); view = getCurrentView(person, first)) {
     const shown = textOf(view);
     await person.click(view, 'order_look_next');
     pages.push(
       await workspace.waitFor(
         () => {
-          const text = textOf(viewNow(person, first));
+          const text = textOf(getCurrentView(person, first));
           return text === shown ? undefined : text;
         },
         { what: 'the next page' },
@@ -56,7 +52,7 @@ export async function allPages(workspace: Workspace, person: Actor, first: View)
 }
 
 /** Text of blocks as people see it: without escapes, and without characters that keep Slack from reading markup. */
-export function asSeen(text: string): string {
+export function removeEscapes(text: string): string {
   return text
     .replaceAll('\u2060', '')
     .replaceAll('&lt;', '<')

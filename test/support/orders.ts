@@ -19,7 +19,7 @@ export function orderOf(
 }
 
 /** An order as people see it: its card and the card's thread. */
-export class SeenOrder {
+export class VisibleOrder {
   readonly id: string;
   readonly channel: string;
   readonly #workspace: Workspace;
@@ -51,7 +51,7 @@ export class SeenOrder {
   }
 
   /** Waits until the card shows the state. */
-  async becomes(state: string, timeoutMs = 8_000): Promise<Message> {
+  async waitForState(state: string, timeoutMs = 8_000): Promise<Message> {
     return this.#workspace.waitFor(() => (this.state === state ? this.card : undefined), {
       what: `the card of order ${this.id} (${this.state}) to show ${state}`,
       timeoutMs,
@@ -67,9 +67,9 @@ export class SeenOrder {
   }
 
   /** Waits until both the card and the thread show the state. */
-  async ends(state: string, timeoutMs = 8_000): Promise<Message> {
+  async waitForResult(state: string, timeoutMs = 8_000): Promise<Message> {
     const reply = await this.reply(state, timeoutMs);
-    await this.becomes(state, timeoutMs);
+    await this.waitForState(state, timeoutMs);
     return reply;
   }
 }
@@ -78,12 +78,12 @@ export class SeenOrder {
  * Does something that requests an order, and waits for its card.
  * @param names of the order, needed if others are requested concurrently
  */
-export async function orderAfter(
+export async function waitForOrder(
   workspace: Workspace,
   act: () => Promise<unknown>,
   channel = DOMAINS,
   names?: string,
-): Promise<SeenOrder> {
+): Promise<VisibleOrder> {
   const before = new Set(workspace.messages(channel).map((message) => orderOf(message)?.id));
   await act();
   const id = await workspace.waitFor(
@@ -96,29 +96,32 @@ export async function orderAfter(
         )?.id,
     { what: `the card of a new order in ${channel}` },
   );
-  return new SeenOrder(workspace, id, channel);
+  return new VisibleOrder(workspace, id, channel);
 }
 
 /** Requests an order by a complete command line. */
-export function ask(
+export function requestByCommand(
   workspace: Workspace,
   person: Actor,
   text: string,
   channel = DOMAINS,
   names?: string,
-): Promise<SeenOrder> {
-  return orderAfter(workspace, () => person.command(channel, text), channel, names);
+): Promise<VisibleOrder> {
+  return waitForOrder(workspace, () => person.command(channel, text), channel, names);
 }
 
 /** Approves an order and doesn't wait for its outcome. */
-export async function approvedBy(approver: Actor, requested: Promise<SeenOrder>): Promise<SeenOrder> {
+export async function approveRequested(
+  approver: Actor,
+  requested: Promise<VisibleOrder>,
+): Promise<VisibleOrder> {
   const order = await requested;
   await approver.click(order.card, 'order_approve');
   return order;
 }
 
 /** Requests of an order to the service. */
-export function requestsOf(service: SandboxService, order: SeenOrder): SandboxService['requests'] {
+export function requestsOf(service: SandboxService, order: VisibleOrder): SandboxService['requests'] {
   return service.requests.filter(({ ctid }) => ctid === order.id || ctid?.startsWith(`${order.id}.`));
 }
 
@@ -130,7 +133,7 @@ export function chargesFor(service: SandboxService, name: string): number {
 /** Resets an order's rows, as if it was approved and not sent, once nothing in the bot is working on it. */
 export async function resetRows(
   query: (sql: string) => Promise<{ readonly rowCount: number | null }>,
-  { id }: SeenOrder,
+  { id }: VisibleOrder,
 ): Promise<void> {
   // A job that is still running would set `due_at` afterwards.
   await until(`order ${id} is idle`, async () => {

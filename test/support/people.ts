@@ -9,8 +9,8 @@ import type {
   Workspace,
 } from '@domain-steward/slack-workspace';
 import { z } from 'zod';
-import { actUntilOpened, answerTo, buttonsOf, DOMAINS, openForm } from './demo.ts';
-import { orderAfter, type SeenOrder } from './orders.ts';
+import { actUntilOpened, buttonsOf, DOMAINS, openForm, readCommandReply } from './demo.ts';
+import { type VisibleOrder, waitForOrder } from './orders.ts';
 
 /** Opens the link form and chooses a method as a person does, which changes the fields. */
 export async function openLink(workspace: Workspace, person: Actor, method: string): Promise<View> {
@@ -39,8 +39,8 @@ export async function chooseMethod(
         .find(
           (open) =>
             open.id === view.id &&
-            fieldsOf(open).includes(OWN_FIELD[method] ?? '') &&
-            (method !== 'password' || !fieldsOf(open).includes('token')),
+            listFields(open).includes(OWN_FIELD[method] ?? '') &&
+            (method !== 'password' || !listFields(open).includes('token')),
         ),
     { what: `the fields of ${method}` },
   );
@@ -50,7 +50,7 @@ export async function chooseMethod(
 export async function linkTwoFactor(workspace: Workspace, person: Actor): Promise<void> {
   const view = await openLink(workspace, person, 'two_factor');
   const { user, context, password, totpSecret } = SANDBOX_ACCOUNTS.tina;
-  closed(await person.submit(view, { user, context: String(context), password, totpSecret }));
+  expectFormClosed(await person.submit(view, { user, context: String(context), password, totpSecret }));
 }
 
 /** Links the sandbox's trusted application. */
@@ -64,10 +64,10 @@ export async function linkApplication(
   } = SANDBOX_ACCOUNTS.trustedApplication,
 ): Promise<void> {
   const view = await openLink(workspace, person, 'trusted_application');
-  closed(await person.submit(view, { ...credentials }));
+  expectFormClosed(await person.submit(view, { ...credentials }));
 }
 
-export function closed(result: SubmitResult): void {
+export function expectFormClosed(result: SubmitResult): void {
   if (result.outcome !== 'closed') throw new Error(`the form didn't close: ${JSON.stringify(result)}`);
 }
 
@@ -85,7 +85,7 @@ export async function giveReason(
 ): Promise<View> {
   const click = () => person.click(target, actionId, which);
   const form = await actUntilOpened(workspace, person, click, `the form for the reason of ${actionId}`);
-  closed(await person.submit(form, { reason }));
+  expectFormClosed(await person.submit(form, { reason }));
   return form;
 }
 
@@ -93,7 +93,7 @@ export async function giveReason(
  * Shows the secret of an order to its requester.
  * @returns the view with the secret
  */
-export function reveal(workspace: Workspace, person: Actor, order: SeenOrder): Promise<View> {
+export function revealOrderSecret(workspace: Workspace, person: Actor, order: VisibleOrder): Promise<View> {
   const reply = order.replies().find((message) => buttonsOf(message).includes('order_reveal'));
   if (reply === undefined) throw new Error(`no reply of order ${order.id} has a button for the secret`);
   return actUntilOpened(
@@ -113,19 +113,19 @@ export async function confirmByName(
 ): Promise<void> {
   const click = () => person.click(draft, 'order_confirm');
   const form = await actUntilOpened(workspace, person, click, `the form that asks to type ${name}`);
-  closed(await person.submit(form, { name }));
+  expectFormClosed(await person.submit(form, { name }));
 }
 
 /**
  * Requests a task that needs a confirmation, and confirms it.
  * @param name typed again, if the form asks for it
  */
-export async function askAndConfirm(
+export async function requestAndConfirm(
   workspace: Workspace,
   person: Actor,
   text: string,
   name?: string,
-): Promise<SeenOrder> {
+): Promise<VisibleOrder> {
   const before = person.ephemerals().length;
   await person.command(DOMAINS, text);
   const draft = await workspace.waitFor(
@@ -136,7 +136,7 @@ export async function askAndConfirm(
         .find((message) => buttonsOf(message).includes('order_confirm')),
     { what: `the confirmation after ${text}` },
   );
-  return orderAfter(workspace, () =>
+  return waitForOrder(workspace, () =>
     name === undefined ? person.click(draft, 'order_confirm') : confirmByName(workspace, person, draft, name),
   );
 }
@@ -150,7 +150,7 @@ export const DELEGATION = {
 };
 
 /** Ada, an admin, requests the audit log; reads the file. */
-export async function auditLog(
+export async function downloadAuditLog(
   workspace: Workspace,
   command = '/domain audit',
 ): Promise<{ readonly name: string; readonly csv: string }> {
@@ -158,7 +158,7 @@ export async function auditLog(
   const listFileMessages = () => workspace.messages('D0ADA').filter(({ files }) => files !== undefined);
   const before = listFileMessages().length;
   // The message that it was sent comes last, so nothing is left for the next command.
-  await answerTo(workspace, ada, command);
+  await readCommandReply(workspace, ada, command);
   const file = await workspace.waitFor(() => listFileMessages()[before]?.files?.[0], {
     what: `the file of ${command}`,
   });
@@ -168,12 +168,12 @@ export async function auditLog(
 }
 
 /** The names of a form's fields, in order. */
-export function fieldsOf(view: View): string[] {
+export function listFields(view: View): string[] {
   return view.blocks.filter(({ type }) => type === 'input').map((block) => String(block['block_id']));
 }
 
 /** The values that a form shows in its fields. */
-export function filledOf(view: View): Record<string, InputValue> {
+export function readFieldValues(view: View): Record<string, InputValue> {
   const values: Record<string, InputValue> = {};
   for (const [field, inputs] of Object.entries(view.state.values)) {
     for (const state of Object.values(inputs)) {
@@ -189,7 +189,7 @@ export function filledOf(view: View): Record<string, InputValue> {
 }
 
 /** The options of a form's menu. */
-export function choicesOf(view: View, field: string): string[] {
+export function listOptions(view: View, field: string): string[] {
   const block = z
     .object({ element: z.object({ options: z.array(z.object({ value: z.string() })) }) })
     .parse(view.blocks.find(({ block_id }) => block_id === field));
@@ -197,7 +197,7 @@ export function choicesOf(view: View, field: string): string[] {
 }
 
 /** A person's newest matching ephemeral message, once there is one. */
-export function ephemeral(
+export function waitForEphemeral(
   workspace: Workspace,
   person: Actor,
   what: string,

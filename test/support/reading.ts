@@ -11,7 +11,7 @@ const ROW_OF_BUTTONS = 2;
 const CHART = 8;
 
 /** The visible text of mrkdwn: names for mentions, labels for links, the fallback of dates, no markup. */
-export function seen(mrkdwn: string): string {
+export function renderMrkdwn(mrkdwn: string): string {
   return mrkdwn
     .replace(/<!date\^[^|>]*\|([^>]*)>/g, '$1')
     .replace(
@@ -59,7 +59,7 @@ function linesOfBlock(block: JsonObject): number {
 }
 
 function linesOfText(mrkdwn: string): number {
-  return seen(mrkdwn)
+  return renderMrkdwn(mrkdwn)
     .split('\n')
     .reduce((sum, line) => sum + Math.max(1, Math.ceil([...line].length / LINE)), 0);
 }
@@ -92,7 +92,7 @@ export function unreadable(text: string, blocks: readonly JsonObject[]): string[
   const codes = texts.flatMap((each) => [...each.matchAll(/`([^`]+)`/g)].map(([, inside = '']) => inside));
   const plain = codes.reduce((left, inside) => left.replaceAll(inside, ' '), text);
   return [plain, ...texts].flatMap((each) => {
-    const visible = seen(each.replace(QUOTED, ' '));
+    const visible = renderMrkdwn(each.replace(QUOTED, ' '));
     return UNREADABLE.flatMap(([what, pattern]) => {
       const found = pattern.exec(visible);
       return found === null ? [] : [`${what} (${found[0]}) in: ${each.slice(0, 120)}`];

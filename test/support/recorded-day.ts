@@ -8,7 +8,7 @@ import { createBudgetComparer } from '../../src/money/budget-comparison.ts';
 import { createOrderPricer } from '../../src/money/order-cost.ts';
 import { diffPrices, type Price } from '../../src/money/prices.ts';
 import { hashIncident, updateIncidents } from '../../src/names/incident.ts';
-import { confirmIncidentAsOurs, raiseIncident } from '../../src/names/incident-actions.ts';
+import { confirmIncident, raiseAlarm } from '../../src/names/incident-actions.ts';
 import { confirmOrder } from '../../src/orders/confirm-draft.ts';
 import type { Order, OrderEvent } from '../../src/orders/order.ts';
 import { requestOrder } from '../../src/orders/request-order.ts';
@@ -32,8 +32,8 @@ import { createPriceStore } from '../../src/store/prices.ts';
 import { createSettingsStore } from '../../src/store/settings.ts';
 import { createTeamAccountStore } from '../../src/store/team-account.ts';
 import { silent } from '../expiry/rig.ts';
-import { acceptedOf, HOUR_MS, MINUTE_MS, startRig, until } from '../orders/rig.ts';
-import { DONE, fails } from '../orders/scripted-service.ts';
+import { HOUR_MS, MINUTE_MS, requireAccepted, startRig, waitUntil } from '../orders/rig.ts';
+import { DONE, newServiceError } from '../orders/scripted-service.ts';
 import { rule } from '../policy/sample.ts';
 import { namesContextWith } from './names-context.ts';
 import { confirmPolicy, confirmProposal, proposalsOf } from './proposals.ts';
@@ -63,7 +63,7 @@ export async function recordDay(url: string): Promise<Generated> {
   const rig = await startRig({ database: { url, drop: async () => undefined } });
   const database = openDatabase({ url });
   try {
-    await createInstallationStore(database).serve(TEAM);
+    await createInstallationStore(database).assignWorkspace(TEAM);
     const orders: Order[] = [];
     const prices = createPriceStore(database, TEAM);
     const budgets = createBudgetStore(database, TEAM);
@@ -77,10 +77,10 @@ export async function recordDay(url: string): Promise<Generated> {
       }),
       isAdmin: async (userId: string) => ADMINS.has(userId),
     };
-    const pass = (ms = SECOND_MS) => rig.pass(ms);
-    const ask = async (...given: Parameters<typeof rig.ask>): Promise<Order> => {
+    const pass = (ms = SECOND_MS) => rig.advanceClock(ms);
+    const ask = async (...given: Parameters<typeof rig.requestAccepted>): Promise<Order> => {
       pass();
-      const order = await rig.ask(...given);
+      const order = await rig.requestAccepted(...given);
       orders.push(order);
       return order;
     };
@@ -100,7 +100,7 @@ export async function recordDay(url: string): Promise<Generated> {
       (answer: () => Promise<typeof DONE>): typeof rig.service.answer =>
       async ({ ctid }) => {
         const [id = '', n = '1'] = ctid.split('.');
-        await until('the previous item has a response', async () => {
+        await waitUntil('the previous item has a response', async () => {
           const { items } = await rig.read(id);
           return items.every((item) => item.n >= Number(n) || !['WAITING', 'SENT'].includes(item.state));
         });
@@ -179,19 +179,19 @@ export async function recordDay(url: string): Promise<Generated> {
 
     // Responses of the service, and missing ones.
     rig.service.answer = async () => {
-      throw fails('refused', { code: 'EF01055', httpStatus: 400 });
+      throw newServiceError('refused', { code: 'EF01055', httpStatus: 400 });
     };
     const failed = await renewal('failed.rest');
     await approve(failed);
     await run();
     rig.service.answer = async () => DONE;
     pass();
-    const retried = acceptedOf(await retryOrder(deps, failed.id, 'U0ALICE'));
+    const retried = requireAccepted(await retryOrder(deps, failed.id, 'U0ALICE'));
     orders.push(retried);
     await approve(retried);
     await run();
     rig.service.answer = answerInOrder(async () => {
-      throw fails('unknown_outcome');
+      throw newServiceError('unknown_outcome');
     });
     const doubtful = await renewal('doubtful.rest', 'doubtful-too.rest');
     await approve(doubtful);
@@ -221,7 +221,7 @@ export async function recordDay(url: string): Promise<Generated> {
       result: { summary: { code: 'done' }, code: 'S0105', text: 'Renewed' },
     });
     rig.service.answer = async () => {
-      throw fails('not_sent');
+      throw newServiceError('not_sent');
     };
     const unreached = await renewal('unreached.rest');
     await approve(unreached);
@@ -255,7 +255,9 @@ export async function recordDay(url: string): Promise<Generated> {
     }));
     for (const end of ['resumed', 'stopped', 'expired'] as const) {
       pass();
-      const draft = acceptedOf(await rig.request('renew', {}, { bulk: { rows, findings: [], skipped: 0 } }));
+      const draft = requireAccepted(
+        await rig.request('renew', {}, { bulk: { rows, findings: [], skipped: 0 } }),
+      );
       orders.push(draft);
       pass();
       await confirmOrder(deps, draft.id, 'U0ALICE');
@@ -305,14 +307,14 @@ export async function recordDay(url: string): Promise<Generated> {
     await budgets.add({ tag: undefined, span: 'month', amount: limit }, 'U0ADA', rig.now);
     await budgets.add({ tag: 'brand', span: 'year', amount: limit }, 'U0ADA', rig.now);
     const exceeding = await rig.orders.store.load(
-      acceptedOf(await requestWithCosts(rig, deps, 'dear.rest')).id,
+      requireAccepted(await requestWithCosts(rig, deps, 'dear.rest')).id,
       'system',
     );
     if (exceeding === undefined) throw new Error('the order does not exist');
     orders.push(exceeding);
     await approve(exceeding);
     const excess = { tag: null, period: '2026-03', currency: 'EUR', leftMinor: 1_000, orderMinor: 2_000 };
-    await rig.messages.recordShownOverruns(exceeding.id, [excess]);
+    await rig.realStore.recordShownOverruns(exceeding.id, [excess]);
     await approve(exceeding, 'U0ADA');
     await run();
     const [month, year] = await budgets.list();
@@ -438,14 +440,14 @@ export async function recordDay(url: string): Promise<Generated> {
       incidents: incidentStore,
       portfolio: { findTags: async (names) => new Map(names.map((name) => [name, ['guarded']])) },
       records: { find: async () => undefined, requestLookup: async () => undefined },
-      notifyDue: () => undefined,
+      pollNotifications: () => undefined,
       now: () => rig.now,
     });
-    await step(raiseIncident(context, id, 'U0ADA'));
+    await step(raiseAlarm(context, id, 'U0ADA'));
     const confirmAsOurs = async (by: string, reason: string) => {
       const shown = await incidentStore.find(id);
       if (shown === undefined) throw new Error('the incident does not exist');
-      await step(confirmIncidentAsOurs(context, id, { by, reason, shownHash: hashIncident(shown) }));
+      await step(confirmIncident(context, id, { by, reason, shownHash: hashIncident(shown) }));
     };
     await confirmAsOurs('U0ALICE', 'we moved it');
     await confirmAsOurs('U0BOB', 'I know of it');
@@ -470,7 +472,7 @@ function requestWithCosts(
   deps: Parameters<typeof requestOrder>[0],
   name: string,
 ): ReturnType<typeof requestOrder> {
-  rig.pass(MINUTE_MS);
+  rig.advanceClock(MINUTE_MS);
   return requestOrder(deps, {
     task: 'renew',
     input: { names: [name], period: 1 },

@@ -17,6 +17,6 @@ export function registrationUntil(expiresAt: Date, more: Partial<Registration> =
 }
 
 /** A registry lookup with a registration. */
-export function lookThatShows(name: string, at: Date, registration: Registration): RegistryLookup {
+export function createRegistryLookup(name: string, at: Date, registration: Registration): RegistryLookup {
   return { name, at, facts: {}, result: { kind: 'registered', registration, server: 'rdap.example' } };
 }

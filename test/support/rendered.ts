@@ -1,5 +1,5 @@
 /** Renders messages, views and blocks as the lines that a person reads, for snapshots. Ids and values are in braces. */
-export function rendered(value: unknown): string {
+export function renderText(value: unknown): string {
   return linesOf(value).join('\n');
 }
 

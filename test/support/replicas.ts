@@ -100,7 +100,7 @@ export class Replicas {
   }
 
   /** Requests a number of renewals and waits for their cards. */
-  async asked(count: number, label: string): Promise<readonly string[]> {
+  async requestRenewals(count: number, label: string): Promise<readonly string[]> {
     const { site } = this;
     const names = Array.from({ length: count }, (_, n) => site.names(`${label}-${n}`));
     const queue = [...names];
@@ -127,7 +127,7 @@ export class Replicas {
       const waitForCard = (orElse: () => boolean, withinMs: number) =>
         until(`there is a card for ${name}`, () => hasCard() || orElse(), withinMs);
       await waitForCard(isRefused, CARD_WITHIN_MS).catch(async (cause: unknown) => {
-        const saved = JSON.stringify(await site.kept(name));
+        const saved = JSON.stringify(await site.loadOrder(name));
         throw new Error(`${String(cause)}; saved: ${saved}\n${this.complaints()}`, { cause });
       });
       // The refusal may be about another order.
@@ -164,7 +164,7 @@ export class Replicas {
   /** Clicks Approve several times at once, on any of the bots. */
   async press(name: string, clicks: number): Promise<void> {
     const card = this.site.approvable(name);
-    if (card !== undefined) await this.site.press(card, clicks);
+    if (card !== undefined) await this.site.clickApprove(card, clicks);
   }
 
   /** The metrics of each bot. */
@@ -183,7 +183,7 @@ export class Replicas {
    * Kills and replaces one bot after the other during the work.
    * @returns how many
    */
-  async whileKilled(random: () => number, work: () => Promise<unknown>): Promise<number> {
+  async killBotsDuring(random: () => number, work: () => Promise<unknown>): Promise<number> {
     const finished = new AbortController();
     const working = work().finally(() => finished.abort());
     let kills = 0;

@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { AcknowledgedSite, KINDS } from '../support/acknowledged.ts';
 import { seeded } from '../support/seeded.ts';
-import { numberFrom, seedFromEnvironment } from './seed.ts';
+import { readInteger, readSeed } from './seed.ts';
 
 /*
  * Bots are killed as soon as Slack has its 200, with Slack's API at 150 ms a call, until ACKNOWLEDGED
  * deliveries were acknowledged. None of them may be lost.
  */
 
-const ACKNOWLEDGED = numberFrom('ACKNOWLEDGED', 1_000);
-const AT_ONCE = numberFrom('AT_ONCE', 40);
+const ACKNOWLEDGED = readInteger('ACKNOWLEDGED', 1_000);
+const AT_ONCE = readInteger('AT_ONCE', 40);
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-const seed = seedFromEnvironment();
+const seed = readSeed();
 
 let site: AcknowledgedSite;
 beforeAll(async () => {

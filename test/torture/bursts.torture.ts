@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Bursts, type Click } from '../support/bursts.ts';
-import { IMPATIENT } from '../support/harness.ts';
-import { numberFrom } from './seed.ts';
+import { SHORT_LEASES } from '../support/harness.ts';
+import { readInteger } from './seed.ts';
 
 /*
  * BURSTS bursts of CLICKS concurrent clicks on Approve, over one and three bots, by one or several approvers.
@@ -9,8 +9,8 @@ import { numberFrom } from './seed.ts';
  * its person is told why not.
  */
 
-const BURSTS = numberFrom('BURSTS', 50);
-const CLICKS = numberFrom('CLICKS', 1_000);
+const BURSTS = readInteger('BURSTS', 50);
+const CLICKS = readInteger('CLICKS', 1_000);
 /** Longer than the bot retries an answer. */
 const ANSWERED_WITHIN_MS = 5 * 60_000;
 const HOUR_MS = 3_600_000;
@@ -84,7 +84,7 @@ function limit({ s }: Bursts): void {
 test(
   'each click beyond one person’s limit per minute is answered',
   async () => {
-    const bursts = await Bursts.start({ entry: IMPATIENT });
+    const bursts = await Bursts.start({ entry: SHORT_LEASES });
     try {
       const orders = await bursts.waiting(CLICKS);
       const { approved, told, silent } = await bursts.click(

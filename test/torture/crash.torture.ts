@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CRASH_POINTS, CrashSite } from '../support/crash.ts';
 import { seeded } from '../support/seeded.ts';
-import { numberFrom, seedFromEnvironment } from './seed.ts';
+import { readInteger, readSeed } from './seed.ts';
 
 /*
  * A bot is killed at every crash point, with one name and several in the order, and at KILLS random times.
  */
 
-const KILLS = numberFrom('KILLS', 1_000);
+const KILLS = readInteger('KILLS', 1_000);
 /** Kills before everything is checked and a new database and workspace are used. */
 const KILLS_A_SITE = 25;
 const LANES = 2;
 const MINUTE_MS = 60_000;
-const seed = seedFromEnvironment();
+const seed = readSeed();
 
 describe('an order survives a kill at', () => {
   let site: CrashSite;
@@ -24,7 +24,7 @@ describe('an order survives a kill at', () => {
   test.each(CRASH_POINTS.flatMap((point) => [1, 4].map((names) => [point, names] as const)))(
     '%s, with %i names',
     async (point, names) => {
-      await site.diesAt(point, names);
+      await site.crashAndRecover(point, names);
     },
     3 * MINUTE_MS,
   );

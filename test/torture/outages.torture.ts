@@ -9,19 +9,19 @@ import { describe, expect, inject, test } from 'vitest';
 import { z } from 'zod';
 import { TEMPLATE_DATABASE } from '../support/database.ts';
 import { DatabaseProxy } from '../support/database-proxy.ts';
-import { buttonsOf, DOMAINS, TestDemo, textOf, toldAfter, until } from '../support/demo.ts';
+import { actAndReadReply, buttonsOf, DOMAINS, TestDemo, textOf, until } from '../support/demo.ts';
 import { BEHIND } from '../support/notifier.ts';
-import { ask, orderOf, requestsOf } from '../support/orders.ts';
+import { orderOf, requestByCommand, requestsOf } from '../support/orders.ts';
 import { seeded } from '../support/seeded.ts';
 import { JSON_FAULTS } from '../support/service-faults.ts';
-import { numberFrom, seedFromEnvironment } from './seed.ts';
+import { readInteger, readSeed } from './seed.ts';
 
 /* Half a minute without a database, a full disk, and all failures at once, while people work. */
 
 const MINUTE_MS = 60_000;
 const AWAY_MS = 30_000;
-const ORDERS = numberFrom('ORDERS', 60);
-const seed = seedFromEnvironment();
+const ORDERS = readInteger('ORDERS', 60);
+const seed = readSeed();
 
 /** Runs a bot with a proxy to its database, and Alice linked. */
 async function runDemo(
@@ -48,8 +48,9 @@ describe('while the database is down for 30 s', () => {
         const people = [t.bob, t.carol];
         const names = ['soup.rest', 'sushi.rest', 'tapas.rest', 'tavern.rest'];
         const orders = [];
-        for (const name of names) orders.push(await ask(t.workspace, t.alice, `/domain renew ${name}`));
-        await t.allShown();
+        for (const name of names)
+          orders.push(await requestByCommand(t.workspace, t.alice, `/domain renew ${name}`));
+        await t.waitUntilSlackIsCurrent();
         proxy[how]();
         const endsAt = performance.now() + AWAY_MS;
         for (let turn = 0; performance.now() < endsAt; turn += 1) {
@@ -57,7 +58,9 @@ describe('while the database is down for 30 s', () => {
           const order = orders[turn % orders.length];
           if (person === undefined || order === undefined) throw new Error('there is no person or order');
           const startedAt = performance.now();
-          const told = await toldAfter(t.workspace, person, () => person.click(order.card, 'order_approve'));
+          const told = await actAndReadReply(t.workspace, person, () =>
+            person.click(order.card, 'order_approve'),
+          );
           expect(told).toMatch(/database doesn’t respond|takes longer than usual/);
           expect(performance.now() - startedAt, 'ms until the answer').toBeLessThan(3_000);
           await sleep(500);
@@ -68,7 +71,7 @@ describe('while the database is down for 30 s', () => {
           if (buttonsOf(order.card).includes('order_approve')) {
             await people[0]?.click(order.card, 'order_approve');
           }
-          await order.ends('SUCCEEDED', 30_000);
+          await order.waitForResult('SUCCEEDED', 30_000);
           expect(requestsOf(t.service, order)).toHaveLength(1);
         }
       }),
@@ -100,7 +103,7 @@ test(
       try {
         await t.start();
         const { alice, bob } = t;
-        const order = await ask(t.workspace, alice, '/domain renew soup.rest');
+        const order = await requestByCommand(t.workspace, alice, '/domain renew soup.rest');
         await filler.query('CREATE TABLE filler (bytes text)');
         await filler.query('ALTER TABLE filler ALTER bytes SET STORAGE EXTERNAL');
         // The table's last page may still have room for some rows.
@@ -135,7 +138,7 @@ test(
         expect(requestsOf(t.service, order)).toEqual([]);
         await filler.query('DROP TABLE filler');
         await bob.click(order.card, 'order_approve');
-        await order.ends('SUCCEEDED', 30_000);
+        await order.waitForResult('SUCCEEDED', 30_000);
         expect(requestsOf(t.service, order)).toHaveLength(1);
       } finally {
         await filler.end();

@@ -1,21 +1,21 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Replicas } from '../support/replicas.ts';
 import { seeded } from '../support/seeded.ts';
-import { numberFrom, seedFromEnvironment } from './seed.ts';
+import { readInteger, readSeed } from './seed.ts';
 
 /*
  * Three bots on one database, ORDERS orders, and CLICKS concurrent clicks on each. With and without bots that
  * are killed during requests and clicks, during execution and during notification.
  */
 
-const ORDERS = numberFrom('ORDERS', 500);
-const CLICKS = numberFrom('CLICKS', 20);
+const ORDERS = readInteger('ORDERS', 500);
+const CLICKS = readInteger('CLICKS', 20);
 /** Concurrent people and names. */
 const LANES = 10;
 const MINUTE_MS = 60_000;
 const PATIENCE_WITH_KILLS_MS = 5 * MINUTE_MS;
 const HOUR_MS = 60 * MINUTE_MS;
-const seed = seedFromEnvironment();
+const seed = readSeed();
 
 describe.each([
   ['HTTP', false],
@@ -38,20 +38,20 @@ describe.each([
       if (areKilled) {
         const names = Array.from({ length: ORDERS }, (_, n) => site.names(`torture-${n}`));
         const patience = { clicks: CLICKS, withinMs: PATIENCE_WITH_KILLS_MS };
-        kills = await replicas.whileKilled(seeded(seed), () =>
-          runInLanes(names, LANES, (name) => site.settles(name, `SEED=${seed}`, patience)),
+        kills = await replicas.killBotsDuring(seeded(seed), () =>
+          runInLanes(names, LANES, (name) => site.waitUntilSettled(name, `SEED=${seed}`, patience)),
         );
         for (const name of names) {
-          const { state } = await site.settles(name, `SEED=${seed}`);
+          const { state } = await site.waitUntilSettled(name, `SEED=${seed}`);
           ends.set(state, (ends.get(state) ?? 0) + 1);
         }
         const ctids = site.requests().map(({ ctid }) => ctid);
         expect(new Set(ctids).size, `SEED=${seed}: distinct requests`).toBe(ctids.length);
       } else {
-        const names = await replicas.asked(ORDERS, 'torture');
+        const names = await replicas.requestRenewals(ORDERS, 'torture');
         await runInLanes(names, LANES, (name) => replicas.press(name, CLICKS));
         for (const name of names) {
-          const { state } = await site.settles(name, `SEED=${seed}`);
+          const { state } = await site.waitUntilSettled(name, `SEED=${seed}`);
           ends.set(state, (ends.get(state) ?? 0) + 1);
         }
         expect(Object.fromEntries(ends), `SEED=${seed}`).toEqual({ SUCCEEDED: ORDERS });

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 
 /** A non-negative integer from the environment. */
-export function numberFrom(variable: string, otherwise: number): number {
+export function readInteger(variable: string, otherwise: number): number {
   const text = process.env[variable];
   if (text === undefined) return otherwise;
   const value = Number(text);
@@ -10,8 +10,8 @@ export function numberFrom(variable: string, otherwise: number): number {
 }
 
 /** SEED or a new seed, printed so that the run can be repeated. */
-export function seedFromEnvironment(): number {
-  const seed = numberFrom('SEED', randomInt(2 ** 31));
+export function readSeed(): number {
+  const seed = readInteger('SEED', randomInt(2 ** 31));
   process.stdout.write(`SEED=${seed}\n`);
   return seed;
 }

@@ -21,13 +21,13 @@ import { findBinaries } from '../src/binaries.ts';
 import { prepareHome } from '../src/home.ts';
 import { ensureRunning, stopServer } from '../src/server.ts';
 import {
+  createPrivateFolder,
+  FAST_SETTINGS,
   folders,
-  HASTY,
   isStopped,
-  privateFolder,
   query,
-  serverPid,
-  shared,
+  readServerPid,
+  SHARED_FOLDER,
   start,
   startOwner,
   useServers,
@@ -40,16 +40,16 @@ useServers();
 
 describe('the owner', () => {
   test('starts over after an interrupted initdb', async () => {
-    await mkdir(join(shared, 'postgres/data.partial/base'), { recursive: true });
-    await writeFile(join(shared, 'postgres/data.partial/PG_VERSION'), '18\n');
-    const { url } = await start({ settings: HASTY });
+    await mkdir(join(SHARED_FOLDER, 'postgres/data.partial/base'), { recursive: true });
+    await writeFile(join(SHARED_FOLDER, 'postgres/data.partial/PG_VERSION'), '18\n');
+    const { url } = await start({ settings: FAST_SETTINGS });
     expect(await query(url, 'SELECT 1 AS n')).toEqual([{ n: 1 }]);
   });
 
   test('restarts a killed server at the same URL', async () => {
     const { url } = await start();
     await query(url, 'CREATE TABLE survives AS SELECT 1 AS n');
-    process.kill(await serverPid(shared), 'SIGKILL');
+    process.kill(await readServerPid(SHARED_FOLDER), 'SIGKILL');
     await vi.waitUntil(() => query(url, 'SELECT 1').catch(() => false), { timeout: 15_000, interval: 50 });
     expect(await query(url, 'SELECT n FROM survives'), 'committed rows').toEqual([{ n: 1 }]);
     await query(url, 'DROP TABLE survives');
@@ -59,7 +59,7 @@ describe('the owner', () => {
     const owner = await start();
     await Promise.all([owner.stop(), owner.stop()]);
     await owner.stop();
-    expect(await isStopped(shared)).toBe(true);
+    expect(await isStopped(SHARED_FOLDER)).toBe(true);
   });
 });
 
@@ -73,7 +73,7 @@ describe('ownership of a folder', () => {
       ...IN_USE_ERROR,
       message: expect.stringContaining(`process ${process.pid}`),
     });
-    const child = startOwner(shared);
+    const child = startOwner(SHARED_FOLDER);
     expect(await child.ended).toBe(1);
     expect(child.output()).toMatch(IN_USE_MESSAGE);
     expect(await query(url, 'SELECT 1 AS n')).toEqual([{ n: 1 }]);
@@ -86,7 +86,7 @@ describe('ownership of a folder', () => {
     const child = startOwner(dataDir);
     const started = await Promise.allSettled([
       child.line(/^serving (.*)$/).then(([, url = '']) => url),
-      ...[1, 2].map(async () => (await start({ dataDir, settings: HASTY })).url),
+      ...[1, 2].map(async () => (await start({ dataDir, settings: FAST_SETTINGS })).url),
     ]);
     const urls = started.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
     expect(urls, child.output()).toHaveLength(1);
@@ -99,32 +99,32 @@ describe('ownership of a folder', () => {
 
   test('is refused because of a running server even if the lock files are deleted', async () => {
     const { url } = await start();
-    const home = join(shared, 'postgres');
+    const home = join(SHARED_FOLDER, 'postgres');
     for (const file of await readdir(home)) if (file.startsWith('lock.')) await rm(join(home, file));
     await expect(start()).rejects.toMatchObject(IN_USE_ERROR);
     expect(await query(url, 'SELECT 1 AS n'), 'the first owner’s server').toEqual([{ n: 1 }]);
   });
 
   test('passes from a killed owner to the next, which takes over the running server', async () => {
-    const child = startOwner(shared);
+    const child = startOwner(SHARED_FOLDER);
     const [, url] = await child.line(/^serving (.*)$/);
-    const pid = await serverPid(shared);
+    const pid = await readServerPid(SHARED_FOLDER);
     await child.kill('SIGKILL');
 
     const next = await start();
     expect(next.url).toBe(url);
-    expect(await serverPid(shared), 'process ID of the server').toBe(pid);
+    expect(await readServerPid(SHARED_FOLDER), 'process ID of the server').toBe(pid);
     await next.stop();
-    expect(await isStopped(shared)).toBe(true);
+    expect(await isStopped(SHARED_FOLDER)).toBe(true);
   });
 
   test('lasts after Ctrl-C until the owner has drained', async () => {
-    const child = startOwner(shared);
+    const child = startOwner(SHARED_FOLDER);
     await child.line(/^serving /);
     process.kill(-child.pid, 'SIGINT');
     expect(await child.ended, child.output()).toBe(0);
     expect(child.output()).toMatch(/^drained 42$/m);
-    expect(await isStopped(shared)).toBe(true);
+    expect(await isStopped(SHARED_FOLDER)).toBe(true);
   });
 });
 
@@ -137,7 +137,7 @@ describe('leftovers of an earlier run', () => {
     });
     const lines = [
       other.pid,
-      join(await realpath(shared), 'postgres/data'),
+      join(await realpath(SHARED_FOLDER), 'postgres/data'),
       1,
       5432,
       '',
@@ -145,7 +145,9 @@ describe('leftovers of an earlier run', () => {
       '',
       'ready',
     ];
-    await writeFile(join(shared, 'postgres/data/postmaster.pid'), `${lines.join('\n')}\n`, { mode: 0o600 });
+    await writeFile(join(SHARED_FOLDER, 'postgres/data/postmaster.pid'), `${lines.join('\n')}\n`, {
+      mode: 0o600,
+    });
     const { url } = await start();
     expect(await query(url, 'SELECT 1 AS n')).toEqual([{ n: 1 }]);
   });
@@ -163,11 +165,11 @@ describe('start errors say what to do', () => {
         message: expect.stringContaining(`port ${address.port} on 127.0.0.1 is taken`),
       });
       // Overrides each chosen port with the occupied one, as if another program had just taken it.
-      const { size } = await stat(join(shared, 'postgres/postgres.log'));
+      const { size } = await stat(join(SHARED_FOLDER, 'postgres/postgres.log'));
       await expect(start({ settings: { port: String(address.port) } })).rejects.toMatchObject({
         problem: 'port_taken',
       });
-      const log = (await readFile(join(shared, 'postgres/postgres.log'))).subarray(size).toString();
+      const log = (await readFile(join(SHARED_FOLDER, 'postgres/postgres.log'))).subarray(size).toString();
       expect(log.match(/could not bind/g)?.length, 'tried ports').toBe(5);
     } finally {
       occupant.close();
@@ -192,7 +194,7 @@ describe('start errors say what to do', () => {
     // Like a program for another libc: the file exists, but its loader doesn't.
     await writeFile(join(folder, 'bin/postgres'), '#!/missing/loader\n', { mode: 0o755 });
     await expect(
-      ensureRunning(await prepareHome(shared), { ...(await findBinaries()), folder }, {}),
+      ensureRunning(await prepareHome(SHARED_FOLDER), { ...(await findBinaries()), folder }, {}),
     ).rejects.toMatchObject({ problem: 'start_failed', message: expect.stringContaining('glibc') });
   });
 });
@@ -201,18 +203,18 @@ describe('a private folder', () => {
   // PostgreSQL refuses to run as root, so root has its own tests.
   if (isRoot) {
     test('as root runs the server as another user, with data that this user can access', async () => {
-      const folder = await privateFolder();
+      const folder = await createPrivateFolder();
       const logged: string[] = [];
       const { url, notes, stop } = await start({
         dataDir: folder,
-        settings: HASTY,
+        settings: FAST_SETTINGS,
         log: (sentence) => logged.push(sentence),
       });
       const home = await realpath(join(folder, 'postgres'));
       expect(home).toMatch(/^\/var\/lib\/domain-steward\/[0-9a-f]{16}$/);
       expect(notes).toEqual([expect.stringContaining(home), expect.stringContaining('user 65534')]);
       expect(logged, 'logged notes').toEqual(expect.arrayContaining([...notes]));
-      if (onLinux) expect((await stat(`/proc/${await serverPid(folder)}`)).uid).toBe(65534);
+      if (onLinux) expect((await stat(`/proc/${await readServerPid(folder)}`)).uid).toBe(65534);
       await query(url, 'CREATE TABLE kept AS SELECT 7 AS n');
       await stop();
 
@@ -223,8 +225,8 @@ describe('a private folder', () => {
     });
 
     test('as root starts empty if it was recreated, and keeps the earlier data', async () => {
-      const folder = await privateFolder();
-      const first = await start({ dataDir: folder, settings: HASTY });
+      const folder = await createPrivateFolder();
+      const first = await start({ dataDir: folder, settings: FAST_SETTINGS });
       const home = await realpath(join(folder, 'postgres'));
       await query(first.url, 'CREATE TABLE kept AS SELECT 7 AS n');
       await first.stop();
@@ -237,7 +239,7 @@ describe('a private folder', () => {
       expect(homes.flatMap(({ notes }) => notes)).toContainEqual(
         expect.stringContaining(`is left in ${home}.`),
       );
-      const second = await start({ dataDir: folder, settings: HASTY });
+      const second = await start({ dataDir: folder, settings: FAST_SETTINGS });
       expect(await query(second.url, "SELECT to_regclass('kept') AS kept")).toEqual([{ kept: null }]);
       await second.stop();
 
@@ -251,12 +253,12 @@ describe('a private folder', () => {
 
     test('as root runs programs from a copy if the other user can’t access them', async () => {
       await (await start()).stop();
-      const clone = await privateFolder();
+      const clone = await createPrivateFolder();
       const original = await findBinaries();
       const unreachable = { ...original, folder: join(clone, 'native') };
       await cp(original.folder, unreachable.folder, { recursive: true, verbatimSymlinks: true });
 
-      const home = await prepareHome(shared);
+      const home = await prepareHome(SHARED_FOLDER);
       const { server } = await ensureRunning(home, unreachable, {});
       const copy = join(home.folder, `postgresql-${original.version}`);
       expect(await query(server.url, 'SELECT 1 AS n')).toEqual([{ n: 1 }]);
@@ -266,8 +268,8 @@ describe('a private folder', () => {
     });
   } else {
     test('keeps the server and its data private', async () => {
-      const folder = await privateFolder();
-      const { notes } = await start({ dataDir: folder, settings: HASTY });
+      const folder = await createPrivateFolder();
+      const { notes } = await start({ dataDir: folder, settings: FAST_SETTINGS });
       expect(notes).toEqual([]);
       expect(await realpath(join(folder, 'postgres'))).toBe(join(await realpath(folder), 'postgres'));
     });

@@ -1,7 +1,15 @@
 import { readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { HASTY, isStopped, privateFolder, query, shared, start, useServers } from './servers.ts';
+import {
+  createPrivateFolder,
+  FAST_SETTINGS,
+  isStopped,
+  query,
+  SHARED_FOLDER,
+  start,
+  useServers,
+} from './servers.ts';
 
 /*
  * Starting and stopping a server. Killed servers and competing owners are in embedded-postgres.deep.test.ts.
@@ -11,10 +19,10 @@ useServers();
 
 describe('the owner', () => {
   test('keeps its data over restarts, and stops the server', async () => {
-    const first = await start({ settings: HASTY });
+    const first = await start({ settings: FAST_SETTINGS });
     await query(first.url, 'CREATE TABLE kept AS SELECT 7 AS n');
     await first.stop();
-    expect(await isStopped(shared), 'server is stopped').toBe(true);
+    expect(await isStopped(SHARED_FOLDER), 'server is stopped').toBe(true);
 
     const second = await start();
     expect(await query(second.url, 'SELECT n FROM kept')).toEqual([{ n: 7 }]);
@@ -44,7 +52,7 @@ describe('the owner', () => {
     const wrong = new URL(url);
     wrong.password = 'guess';
     await expect(query(wrong.href, 'SELECT 1')).rejects.toThrow(/password authentication failed/);
-    const { mode } = await stat(join(shared, 'postgres/password'));
+    const { mode } = await stat(join(SHARED_FOLDER, 'postgres/password'));
     expect(mode & 0o777, 'mode of the password file').toBe(0o600);
   });
 });
@@ -52,7 +60,7 @@ describe('the owner', () => {
 describe('start errors say what to do', () => {
   test('if the data has another major version, which is left unchanged', async () => {
     await (await start()).stop();
-    const file = join(shared, 'postgres/data/PG_VERSION');
+    const file = join(SHARED_FOLDER, 'postgres/data/PG_VERSION');
     const current = await readFile(file, 'utf8');
     await writeFile(file, '17\n');
     try {
@@ -70,19 +78,19 @@ describe('start errors say what to do', () => {
 
   test('if the password file is missing', async () => {
     await (await start()).stop();
-    const file = join(shared, 'postgres/password');
+    const file = join(SHARED_FOLDER, 'postgres/password');
     const password = await readFile(file, 'utf8');
     await rm(file);
     try {
       await expect(start()).rejects.toMatchObject({ problem: 'password_missing' });
-      expect(await isStopped(shared), 'server is stopped').toBe(true);
+      expect(await isStopped(SHARED_FOLDER), 'server is stopped').toBe(true);
     } finally {
       await writeFile(file, password, { mode: 0o600 });
     }
   });
 
   test('if a link to the data is broken', async () => {
-    const folder = await privateFolder();
+    const folder = await createPrivateFolder();
     await symlink(join(folder, 'nowhere'), join(folder, 'postgres'));
     await expect(start({ dataDir: folder })).rejects.toMatchObject({ problem: 'data_missing' });
   });

@@ -9,16 +9,16 @@ import { type EmbeddedPostgres, type EmbeddedPostgresOptions, startEmbeddedPostg
 const OWNER = new URL('./owner.ts', import.meta.url);
 
 /** Faster, because tests needn't wait for the disk. */
-export const HASTY = { fsync: 'off' };
+export const FAST_SETTINGS = { fsync: 'off' };
 
 /** Shared by all tests, because creating the data takes most of a start's time. Tests leave it stopped. */
-export const shared = join(tmpdir(), `domain-steward-embedded-${process.pid}`);
+export const SHARED_FOLDER = join(tmpdir(), `domain-steward-embedded-${process.pid}`);
 export const folders: string[] = [];
 const owners: EmbeddedPostgres[] = [];
 const children: Child[] = [];
 
 export async function start(options: Partial<EmbeddedPostgresOptions> = {}): Promise<EmbeddedPostgres> {
-  const owner = await startEmbeddedPostgres({ dataDir: shared, ...options });
+  const owner = await startEmbeddedPostgres({ dataDir: SHARED_FOLDER, ...options });
   owners.push(owner);
   return owner;
 }
@@ -29,7 +29,7 @@ export function startOwner(dataDir: string): Child {
   return child;
 }
 
-export async function privateFolder(): Promise<string> {
+export async function createPrivateFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'domain-steward-private-'));
   folders.push(folder);
   return folder;
@@ -46,7 +46,7 @@ export async function query<Row extends pg.QueryResultRow>(url: string, sql: str
   }
 }
 
-export async function serverPid(dataDir: string): Promise<number> {
+export async function readServerPid(dataDir: string): Promise<number> {
   const text = await readFile(join(dataDir, 'postgres/data/postmaster.pid'), 'utf8');
   return Number.parseInt(text, 10);
 }
@@ -62,7 +62,7 @@ export async function isStopped(dataDir: string): Promise<boolean> {
 async function endServer(dataDir: string): Promise<void> {
   if (await isStopped(dataDir)) return;
   try {
-    process.kill(await serverPid(dataDir), 'SIGINT');
+    process.kill(await readServerPid(dataDir), 'SIGINT');
   } catch {
     await rm(join(dataDir, 'postgres/data/postmaster.pid'), { force: true });
   }
@@ -78,18 +78,18 @@ async function removeFolder(dataDir: string): Promise<void> {
 /** Creates the shared folder for a file's tests. After each test, stops and removes what it started. */
 export function useServers(): void {
   beforeAll(async () => {
-    await mkdir(shared, { mode: 0o755 });
+    await mkdir(SHARED_FOLDER, { mode: 0o755 });
   });
 
   afterEach(async () => {
     for (const child of children.splice(0)) await child.kill();
     for (const owner of owners.splice(0)) await owner.stop();
-    await endServer(shared);
+    await endServer(SHARED_FOLDER);
     for (const folder of folders.splice(0)) {
       await endServer(folder);
       await removeFolder(folder);
     }
   });
 
-  afterAll(() => removeFolder(shared));
+  afterAll(() => removeFolder(SHARED_FOLDER));
 }

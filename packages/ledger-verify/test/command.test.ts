@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { type Event, hashSeal, makeLedger, textOf } from './make-ledger.ts';
+import { type Event, formatLines, hashSeal, makeLedger } from './make-ledger.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'ledger-'));
@@ -32,17 +32,17 @@ function run(text: string, ...args: readonly string[]) {
 
 it('prints the verdict, and sets the exit code', () => {
   const anchor = `2:${hashSeal(seals[1])}`;
-  const proved = run(textOf(lines), '--key', signer.fingerprint, '--anchor', anchor);
+  const proved = run(formatLines(lines), '--key', signer.fingerprint, '--anchor', anchor);
   expect(proved).toMatchObject({ status: 0, stderr: '' });
   expect(proved.stdout).toContain('5 events (1 to 5) are all there');
   expect(proved.stdout).toContain('Anchor 2 fits: everything sealed up to event 5');
-  const cut = run(textOf(lines.slice(0, 5)), '--anchor', anchor, '--json');
+  const cut = run(formatLines(lines.slice(0, 5)), '--anchor', anchor, '--json');
   expect(cut).toMatchObject({ status: 1, stderr: '' });
   expect(JSON.parse(cut.stdout)).toMatchObject({ verdict: 'differs', differences: [{ code: 'cut' }] });
-  const late = run(textOf([...lines.slice(0, 1), ...lines.slice(5)]));
+  const late = run(formatLines([...lines.slice(0, 1), ...lines.slice(5)]));
   expect(late).toMatchObject({ status: 2, stderr: '' });
   expect(late.stdout).toContain('CANNOT TELL');
-  const wrong = run(textOf(lines), '--anchor', '2:abc');
+  const wrong = run(formatLines(lines), '--anchor', '2:abc');
   expect(wrong).toMatchObject({ status: 2, stdout: '' });
   expect(wrong.stderr).toContain('Usage:');
 });

@@ -32,7 +32,7 @@ export function canonical(value: unknown): string {
   return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join(',')}}`;
 }
 
-export function leafOf(event: Event): Buffer {
+export function hashLeaf(event: Event): Buffer {
   const leaf = event['leaf'];
   return typeof leaf === 'string' ? Buffer.from(leaf, 'hex') : sha256(Uint8Array.of(0), canonical(event));
 }
@@ -54,13 +54,13 @@ function treeHead(leaves: readonly Buffer[]): Buffer {
 }
 
 /** PATH of RFC 6962. */
-export function pathOf(index: number, leaves: readonly Buffer[]): Buffer[] {
+export function buildPath(index: number, leaves: readonly Buffer[]): Buffer[] {
   if (leaves.length <= 1) return [];
   const split = findSplit(leaves.length);
   const [left, right] = [leaves.slice(0, split), leaves.slice(split)];
   return index < split
-    ? [...pathOf(index, left), treeHead(right)]
-    : [...pathOf(index - split, right), treeHead(left)];
+    ? [...buildPath(index, left), treeHead(right)]
+    : [...buildPath(index - split, right), treeHead(left)];
 }
 
 export interface Signer {
@@ -83,7 +83,7 @@ export function makeSeal(signer: Signer, before: Seal | undefined, events: reado
   const n = (before?.n ?? 0) + 1;
   const unsigned = {
     ...{ type: 'seal' as const, n, from: events[0]?.seq ?? 0, to: events.at(-1)?.seq ?? 0 },
-    root: treeHead(events.map(leafOf)).toString('hex'),
+    root: treeHead(events.map(hashLeaf)).toString('hex'),
     prev: hashSeal(before),
     at: new Date(Date.UTC(2026, 10, 1, 12) + n * 60_000).toISOString(),
   };
@@ -143,9 +143,9 @@ export function makeReceipt(
   const proofs = own.map((event) => {
     const seal = seals.find(({ to }) => to >= event.seq);
     if (seal === undefined) throw new Error('not sealed');
-    const leaves = events.slice(seal.from - 1, seal.to).map(leafOf);
+    const leaves = events.slice(seal.from - 1, seal.to).map(hashLeaf);
     const index = event.seq - seal.from;
-    const path = pathOf(index, leaves).map((hash) => hash.toString('hex'));
+    const path = buildPath(index, leaves).map((hash) => hash.toString('hex'));
     return { seal, line: { type: 'path', seq: event.seq, seal: seal.n, index, size: leaves.length, path } };
   });
   return [
@@ -157,6 +157,6 @@ export function makeReceipt(
   ];
 }
 
-export function textOf(lines: readonly Line[]): string {
+export function formatLines(lines: readonly Line[]): string {
   return lines.map((line) => `${JSON.stringify(line)}\n`).join('');
 }

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { toHex } from '../src/bytes.ts';
 import { headOfPath, leafHash, treeHead } from '../src/merkle.ts';
 import { nodeCryptography } from '../src/node-cryptography.ts';
-import { pathOf } from './make-ledger.ts';
+import { buildPath } from './make-ledger.ts';
 
 /** The test data of Certificate Transparency implementations. */
 const LEAVES = [
@@ -45,7 +45,7 @@ it('accepts every path of every small tree, and refuses changed paths', async ()
       ),
     );
     for (const [index, leaf] of tree.entries()) {
-      const path = pathOf(index, tree).map((hash) => Uint8Array.from(hash));
+      const path = buildPath(index, tree).map((hash) => Uint8Array.from(hash));
       const computeHead = async (changed: object) => {
         const found = await headOfPath(nodeCryptography, Uint8Array.from(leaf), {
           index,

@@ -4,6 +4,7 @@ import { nodeCryptography, verify } from '../src/index.ts';
 import {
   canonical,
   type Event,
+  formatLines,
   hashSeal,
   type Line,
   makeLedger,
@@ -11,7 +12,6 @@ import {
   type Seal,
   STATEMENT,
   sha256,
-  textOf,
 } from './make-ledger.ts';
 
 /* Approvals signed with passkeys, as the bot stores them, and their chains of vouches. */
@@ -97,7 +97,7 @@ function receiptOf(data: object, actor = bob.owner) {
 
 function check(lines: readonly Line[], roots: readonly string[] | undefined) {
   const pieces = (async function* () {
-    yield Buffer.from(textOf(lines));
+    yield Buffer.from(formatLines(lines));
   })();
   return verify(pieces, { key: undefined, anchors: [], roots }, nodeCryptography);
 }
@@ -122,7 +122,7 @@ it('an anchor dates a signature', async () => {
   const { receipt, ledger } = receiptOf(VALID);
   const anchors = ledger.seals.map((seal) => ({ n: seal.n, hash: hashSeal(seal) }));
   const pieces = (async function* () {
-    yield Buffer.from(textOf(receipt));
+    yield Buffer.from(formatLines(receipt));
   })();
   const report = await verify(
     pieces,
@@ -175,7 +175,7 @@ describe('an anchor', () => {
   };
   const checkWith = async (lines: readonly Line[], seal: Seal | undefined) => {
     const pieces = (async function* () {
-      yield Buffer.from(textOf(lines));
+      yield Buffer.from(formatLines(lines));
     })();
     const anchors = [{ n: seal?.n ?? 0, hash: hashSeal(seal) }];
     return verify(pieces, { key: undefined, anchors, roots: [root.fingerprint] }, nodeCryptography);

@@ -5,10 +5,11 @@ import { nodeCryptography, verify } from '../src/index.ts';
 import {
   canonical,
   type Event,
+  formatLines,
+  hashLeaf,
   hashSeal,
   type Ledger,
   type Line,
-  leafOf,
   makeLedger,
   makeReceipt,
   makeSeal,
@@ -16,7 +17,6 @@ import {
   type Seal,
   STATEMENT,
   sha256,
-  textOf,
 } from './make-ledger.ts';
 
 /* Changes to a ledger of random events are found from the file, the key's fingerprint and the anchors. */
@@ -69,7 +69,7 @@ function verifyText(text: string, known: TrustedInputs = KNOWN): Promise<Report>
 }
 
 function verifyLines(changed: readonly Line[], known?: TrustedInputs): Promise<Report> {
-  return verifyText(textOf(changed), known);
+  return verifyText(formatLines(changed), known);
 }
 
 /** Verifies a file that must differ. */
@@ -111,7 +111,7 @@ describe('verifying a ledger', () => {
   it('finds any flipped bit', async () => {
     // A smaller ledger, because each flip needs a verification.
     const small = makeLedger(events.slice(0, 40), [7, 7, 7, 7, 7, 5]);
-    const text = Buffer.from(textOf(small.lines).trimEnd());
+    const text = Buffer.from(formatLines(small.lines).trimEnd());
     const trusted = { key: small.signer.fingerprint, anchors: [], roots: undefined };
     expect((await verifyText(text.toString(), trusted)).verdict).toBe('proved');
     const flips = fc.record({ at: fc.nat(text.length - 1), bit: fc.nat(7) });
@@ -256,7 +256,7 @@ describe('verifying a ledger', () => {
 
   it('reports forgotten events and who deleted them', async () => {
     const forget = (event: Event): Event => ({
-      ...{ type: 'event', seq: event.seq, leaf: leafOf(event).toString('hex') },
+      ...{ type: 'event', seq: event.seq, leaf: hashLeaf(event).toString('hex') },
       forgotten: { at: '2027-01-01T00:00:00.000Z', by: 'operator' },
     });
     const kept = lines.map((line) => {
@@ -279,7 +279,7 @@ describe('verifying a ledger', () => {
   });
 
   it('refuses a duplicate member', async () => {
-    const text = textOf(lines).replace('"actor":"U0ALICE"', '"actor":"U0MALLORY","actor":"U0ALICE"');
+    const text = formatLines(lines).replace('"actor":"U0ALICE"', '"actor":"U0MALLORY","actor":"U0ALICE"');
     expect((await verifyText(text)).differences[0]?.text).toBe('line 2 cannot be read as a line of a ledger');
   });
 
@@ -289,7 +289,7 @@ describe('verifying a ledger', () => {
     const small = makeLedger([{ ...event, data: { price: null } }], [1]);
     const trusted = { ...KNOWN, key: small.signer.fingerprint, anchors: [] };
     expect((await verifyLines(small.lines, trusted)).verdict).toBe('proved');
-    const text = textOf(small.lines).replace('"price":null', '"price":1e999');
+    const text = formatLines(small.lines).replace('"price":null', '"price":1e999');
     expect((await verifyText(text, trusted)).verdict).toBe('differs');
   });
 
@@ -363,7 +363,7 @@ describe('verifying a receipt', () => {
 
   it('finds any flipped bit', async () => {
     const small = makeLedger(events.slice(0, 200), [50, 50, 50, 50], signer);
-    const text = Buffer.from(textOf(makeReceipt(small, ORDER)).trimEnd());
+    const text = Buffer.from(formatLines(makeReceipt(small, ORDER)).trimEnd());
     const trusted = {
       key: signer.fingerprint,
       anchors: seals.slice(0, 0).map(toAnchor),

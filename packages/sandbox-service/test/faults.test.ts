@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { SANDBOX_ACCOUNTS } from '../src/accounts.ts';
 import type { Fault } from '../src/faults.ts';
 import type { SandboxService } from '../src/server.ts';
-import { type Bench, basic, startBench } from './sandbox.ts';
+import { buildAuth, type SandboxRig, startSandbox } from './sandbox.ts';
 
 const { alice } = SANDBOX_ACCOUNTS;
 
@@ -27,7 +27,7 @@ async function sendRequest(service: SandboxService, via: 'json' | 'xml', patienc
     via === 'json'
       ? [`${service.jsonUrl}/domain/cafe.rest/_renew`, 'application/json', '{"period":1}']
       : [service.xmlUrl, 'text/xml', `<request>${auth}${task}</request>`];
-  const sent = { ...(via === 'json' && basic(alice)), 'content-type': type };
+  const sent = { ...(via === 'json' && buildAuth(alice)), 'content-type': type };
   try {
     const answer = await request(url, { method: 'POST', headers: sent, body, signal, dispatcher: agent });
     const { statusCode: status, headers } = answer;
@@ -46,7 +46,7 @@ function getErrorName(error: unknown): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
 }
 
-function wasCarriedOut({ service }: Bench): boolean {
+function wasCarriedOut({ service }: SandboxRig): boolean {
   const [contact] = service.state.data.sslContacts;
   return service.state.charges.length > 0 || contact?.fields['city'] === 'Struck';
 }
@@ -167,14 +167,14 @@ describe('each fault has its effect before or after the task', () => {
     ['cut_xml', 'xml', { kind: 'cut_xml', bytes: 5 }, true, { status: 200, text: '<?xml' }],
     ['cut at byte 0', 'json', { kind: 'cut_json', bytes: 0 }, true, { status: 200, text: '' }],
   ])('%s', async (_, via, fault, carriedOut, expected) => {
-    const bench = await startBench();
+    const bench = await startSandbox();
     bench.service.faults.set(fault);
     expect(await sendRequest(bench.service, via)).toMatchObject(expected);
     expect(wasCarriedOut(bench), 'carried out').toBe(carriedOut);
   });
 
   it('cut_json cuts the response in half by default', async () => {
-    const { service } = await startBench();
+    const { service } = await startSandbox();
     const whole = await sendRequest(service, 'json');
     service.faults.set({ kind: 'cut_json' });
     const cut = await sendRequest(service, 'json');
@@ -184,7 +184,7 @@ describe('each fault has its effect before or after the task', () => {
   });
 
   it('hang never responds', async () => {
-    const bench = await startBench();
+    const bench = await startSandbox();
     bench.service.faults.set({ kind: 'hang' });
     expect((await sendRequest(bench.service, 'json', 60)).status).toBe('TimeoutError');
     expect(wasCarriedOut(bench)).toBe(false);
@@ -192,18 +192,18 @@ describe('each fault has its effect before or after the task', () => {
   });
 
   it('trickle is too slow for the client’s timeout', async () => {
-    const bench = await startBench();
+    const bench = await startSandbox();
     bench.service.faults.set({ kind: 'trickle' });
     expect((await sendRequest(bench.service, 'json', 150)).status).toBe('200, then TimeoutError');
     expect(wasCarriedOut(bench)).toBe(true);
   });
 
   it('huge sends 50 MB', async () => {
-    const bench = await startBench();
+    const bench = await startSandbox();
     bench.service.faults.set({ kind: 'huge' });
     const answer = await request(`${bench.service.jsonUrl}/domain/cafe.rest/_renew`, {
       method: 'POST',
-      headers: { ...basic(alice), 'content-type': 'application/json' },
+      headers: { ...buildAuth(alice), 'content-type': 'application/json' },
       body: '{"period":1}',
       dispatcher: agent,
     });
@@ -216,7 +216,7 @@ describe('each fault has its effect before or after the task', () => {
 
 describe('faults', () => {
   it('affect matching requests, a given number of times, in the order they were set', async () => {
-    const { service, json } = await startBench();
+    const { service, json } = await startSandbox();
     service.faults.set({ kind: 'status_500', match: { task: 'domain.renew', name: 'bar.rest' }, times: 2 });
     service.faults.set({ kind: 'status_503', match: { task: 'domain.renew' }, times: 1 });
     service.faults.set({ kind: 'html', match: { ctid: 'abc', interface: 'json', method: 'DELETE' } });
@@ -234,7 +234,7 @@ describe('faults', () => {
   });
 
   it('don’t affect interfaces that don’t support them', async () => {
-    const { service } = await startBench();
+    const { service } = await startSandbox();
     service.faults.set({ kind: 'doctype' });
     service.faults.set({ kind: 'cut_xml' });
     service.faults.set({ kind: 'rdap_not_found' });
@@ -243,7 +243,7 @@ describe('faults', () => {
   });
 
   it('that hang end when the service closes', async () => {
-    const { service } = await startBench();
+    const { service } = await startSandbox();
     service.faults.set({ kind: 'hang' });
     const hanging = sendRequest(service, 'json');
     await new Promise<void>((resolve) => service.onRequest(() => resolve()));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { SANDBOX_ACCOUNTS, SANDBOX_TRANSFER } from '../src/accounts.ts';
-import { basic, basicOnly, delegation, type JsonAnswer, startBench } from './sandbox.ts';
+import { basicOnly, buildAuth, type JsonAnswer, newDelegation, startSandbox } from './sandbox.ts';
 
 const { alice, tina, trustedApplication } = SANDBOX_ACCOUNTS;
 const password = trustedApplication.password;
@@ -15,7 +15,7 @@ function expectRefusal(answer: JsonAnswer, status: number, sentence: RegExp): vo
 
 describe('the documented routes', () => {
   it('POST /login opens a session, and GET /logout ends it', async () => {
-    const { json } = await startBench();
+    const { json } = await startSandbox();
     const login = await json('POST', '/login?acl=true&profile=true&customer=true&timeout=5', alice, {});
     expect(login.body).toMatchObject({
       stid: expect.stringMatching(/^20270227-sandbox1-\d+$/),
@@ -49,7 +49,7 @@ describe('the documented routes', () => {
   });
 
   it('POST /login omits the extras by default, and its session lasts 10 minutes', async () => {
-    const { json, pass } = await startBench();
+    const { json, pass } = await startSandbox();
     const login = await json('POST', '/login', alice, {});
     expect(login.headers['set-cookie']).toMatch(/Max-Age=599/);
     expect(login.body.data?.[0]).not.toHaveProperty('acls');
@@ -62,7 +62,7 @@ describe('the documented routes', () => {
   });
 
   it('POST /user creates a user with a valid password of 15 characters', async () => {
-    const { json } = await startBench();
+    const { json } = await startSandbox();
     const added = await json('POST', '/user', {
       user: 'erin',
       context: 4,
@@ -85,7 +85,7 @@ describe('the documented routes', () => {
   });
 
   it('PUT /sslcontact/{id} updates the contact', async () => {
-    const { json, service } = await startBench();
+    const { json, service } = await startSandbox();
     const update = { fname: 'Ann', address: ['1 Quay', 'Floor 2'], country: 'NL', phone: '+31-20-5550100' };
     const { body } = await json('PUT', '/sslcontact/501', update);
     expect(body).toMatchObject({ status: { code: 'S400202' }, object: { type: 'SslContact', value: '501' } });
@@ -93,7 +93,7 @@ describe('the documented routes', () => {
   });
 
   it('POST /domainPrereg/_search pages, filters and adds the requested data', async () => {
-    const { json } = await startBench();
+    const { json } = await startSandbox();
     const search = async (children: boolean, offset: number, filters: unknown[], keys = '') => {
       const view = { children, offset, limit: 30 };
       const { body } = await json('POST', `/domainPrereg/_search${keys}`, { view, filters });
@@ -131,7 +131,7 @@ describe('the documented routes', () => {
   });
 
   it('the domain tasks change the domain, and charge for paid ones', async () => {
-    const { json, service } = await startBench();
+    const { json, service } = await startSandbox();
     const find = (name: string) => service.state.domain(name, 4);
     const expectDone = async (answer: Promise<JsonAnswer>, name: string) => {
       const { status, body } = await answer;
@@ -142,11 +142,14 @@ describe('the documented routes', () => {
       expect(status).toBe(200);
       return body;
     };
-    await expectDone(json('POST', '/domain', { ...delegation('new.rest'), confirmOrder: true }), 'new.rest');
+    await expectDone(
+      json('POST', '/domain', { ...newDelegation('new.rest'), confirmOrder: true }),
+      'new.rest',
+    );
     expect(find('new.rest')).toMatchObject({ expires: Date.UTC(2028, 1, 27, 12), isTransferLocked: true });
 
     const { name, authCode: auth } = SANDBOX_TRANSFER;
-    await expectDone(json('POST', '/domain/_transfer', { ...delegation(name), auth }), name);
+    await expectDone(json('POST', '/domain/_transfer', { ...newDelegation(name), auth }), name);
     expect(find(name)).toMatchObject({ group: 'elsewhere', pendingTransfer: { group: 'steward' } });
 
     const before = find('cafe.rest')?.expires ?? 0;
@@ -180,11 +183,11 @@ describe('the documented routes', () => {
 describe('access', () => {
   const cases: [string, Record<string, string>, number, RegExp][] = [
     ['no credentials', {}, 401, /no credentials/],
-    ['a wrong password', basic({ ...alice, password: 'wrong' }), 401, /wrong/],
-    ['a wrong context', basic({ ...alice, context: 7 }), 401, /wrong/],
+    ['a wrong password', buildAuth({ ...alice, password: 'wrong' }), 401, /wrong/],
+    ['a wrong context', buildAuth({ ...alice, context: 7 }), 401, /wrong/],
     ['no context', basicOnly(alice.user, alice.password), 401, /X-Service-Context/],
-    ['an invalid context', { ...basic(alice), 'x-service-context': '4.0' }, 401, /X-Service-Context/],
-    ['a two-factor user', basic(tina), 403, /two-factor/],
+    ['an invalid context', { ...buildAuth(alice), 'x-service-context': '4.0' }, 401, /X-Service-Context/],
+    ['a two-factor user', buildAuth(tina), 403, /two-factor/],
     [
       'an unknown application',
       basicOnly('00000000-0000-4000-8000-000000000000', password),
@@ -194,7 +197,7 @@ describe('access', () => {
     ['an application with a wrong password', basicOnly(trustedApplication.uuid, 'wrong'), 401, /application/],
     [
       'an application with a context',
-      basic({ user: trustedApplication.uuid, password, context: 4 }),
+      buildAuth({ user: trustedApplication.uuid, password, context: 4 }),
       400,
       /trusted application/,
     ],
@@ -202,7 +205,7 @@ describe('access', () => {
     ['credentials without a colon', { authorization: `Basic ${btoa('alice')}` }, 401, /Basic/],
     [
       'credentials and a session',
-      { ...basic(alice), 'x-service-sessionid': 'x' },
+      { ...buildAuth(alice), 'x-service-sessionid': 'x' },
       400,
       /both credentials and/,
     ],
@@ -211,50 +214,50 @@ describe('access', () => {
     ['a session with a context', { 'x-service-sessionid': 'x', 'x-service-context': '4' }, 400, /X-Service/],
   ];
   it.each(cases)('is refused with %s', async (_, headers, status, sentence) => {
-    const { json, service } = await startBench();
+    const { json, service } = await startSandbox();
     expectRefusal(await json('POST', '/domain/cafe.rest/_renew', { period: 1 }, headers), status, sentence);
     expect(service.state.charges, 'charges').toEqual([]);
   });
 
   it('is allowed for a trusted application without a context', async () => {
-    const { json } = await startBench();
+    const { json } = await startSandbox();
     const headers = basicOnly(trustedApplication.uuid, password);
     expect((await json('POST', '/domain/cafe.rest/_renew', { period: 1 }, headers)).status).toBe(200);
   });
 
   it('is allowed with a password in UTF-8', async () => {
     const erin = { user: 'erin', context: 4, password: 'pä:ß 🍰' };
-    const { json } = await startBench({ users: [erin] });
-    expect((await json('POST', '/domain/deli.rest/_authinfo1', undefined, basic(erin))).status).toBe(200);
+    const { json } = await startSandbox({ users: [erin] });
+    expect((await json('POST', '/domain/deli.rest/_authinfo1', undefined, buildAuth(erin))).status).toBe(200);
   });
 
   it('is refused to a two-factor user at /login', async () => {
-    const { json } = await startBench();
+    const { json } = await startSandbox();
     const { user, context, password } = tina;
     expectRefusal(await json('POST', '/login', { user, context, password }, {}), 403, /two-factor/);
   });
 
   it('is refused to domains of another group or context', async () => {
     const erin = { user: 'erin', context: 4, password: 'p', group: 'others' };
-    const { json } = await startBench({ users: [erin] });
+    const { json } = await startSandbox({ users: [erin] });
     expectRefusal(
-      await json('DELETE', '/domain/cafe.rest', undefined, basic(erin)),
+      await json('DELETE', '/domain/cafe.rest', undefined, buildAuth(erin)),
       404,
       /not in this account/,
     );
-    const inDemo = basic(SANDBOX_ACCOUNTS.aliceDemoSystem);
+    const inDemo = buildAuth(SANDBOX_ACCOUNTS.aliceDemoSystem);
     expectRefusal(await json('DELETE', '/domain/deli.rest', undefined, inDemo), 404, /not in this account/);
   });
 
   it('is refused with another host name, as in DNS rebinding', async () => {
-    const { json } = await startBench();
+    const { json } = await startSandbox();
     expectRefusal(await json('GET', '/logout', undefined, { host: 'rebound.example' }), 421, /own address/);
   });
 });
 
 describe('an undocumented request', () => {
   const renewal = '/domain/cafe.rest/_renew';
-  const create = { ...delegation('new.rest'), confirmOrder: true };
+  const create = { ...newDelegation('new.rest'), confirmOrder: true };
   const bodies: [string, string, string, unknown, number, RegExp][] = [
     ['unknown field', 'POST', renewal, { period: 1, unit: 'years' }, 400, /unknown field unit/],
     [
@@ -316,13 +319,13 @@ describe('an undocumented request', () => {
     ['beyond ISO 8859-1', 'POST', '/domain', { ...create, name: 'xn--80akhbyknj4f.rest' }, 422, /8859-1/],
     ['no IDN', 'POST', '/domain', { ...create, name: 'ab--cd.rest' }, 422, /internationalised/],
     ['taken name', 'POST', '/domain', { ...create, name: 'bar.rest' }, 409, /registered already/],
-    ['auth missing', 'POST', '/domain/_transfer', delegation('bistro.rest'), 400, /auth/],
-    ['auth wrong', 'POST', '/domain/_transfer', { ...delegation('bistro.rest'), auth: 'no' }, 422, /auth/],
+    ['auth missing', 'POST', '/domain/_transfer', newDelegation('bistro.rest'), 400, /auth/],
+    ['auth wrong', 'POST', '/domain/_transfer', { ...newDelegation('bistro.rest'), auth: 'no' }, 422, /auth/],
     [
       'transfer of one’s own',
       'POST',
       '/domain/_transfer',
-      { ...delegation('bar.rest'), auth: 'x' },
+      { ...newDelegation('bar.rest'), auth: 'x' },
       409,
       /already/,
     ],
@@ -330,7 +333,7 @@ describe('an undocumented request', () => {
       'transfer of a free name',
       'POST',
       '/domain/_transfer',
-      { ...delegation('new.rest'), auth: 'x' },
+      { ...newDelegation('new.rest'), auth: 'x' },
       404,
       /not reg/,
     ],
@@ -416,10 +419,10 @@ describe('an undocumented request', () => {
   ];
 
   it('is refused with the reason, and changes nothing', async () => {
-    const { json, service } = await startBench();
+    const { json, service } = await startSandbox();
     const domains = JSON.stringify(service.state.domains(4));
     for (const [what, method, path, body, status, sentence] of bodies) {
-      const headers = path.startsWith('/login') ? {} : basic(alice);
+      const headers = path.startsWith('/login') ? {} : buildAuth(alice);
       const answer = await json(method as 'POST', path, body, headers);
       expect(`${what}: ${answer.status} ${answer.body.status?.text}`).toMatch(sentence);
       expectRefusal(answer, status, sentence);
@@ -429,13 +432,13 @@ describe('an undocumented request', () => {
   });
 
   it('is refused because of its content type', async () => {
-    const { json, service } = await startBench();
+    const { json, service } = await startSandbox();
     const renew = (type: string) =>
-      json('POST', '/domain/cafe.rest/_renew', undefined, { ...basic(alice), 'content-type': type });
+      json('POST', '/domain/cafe.rest/_renew', undefined, { ...buildAuth(alice), 'content-type': type });
     expectRefusal(await renew('text/plain'), 415, /application\/json/);
     expectRefusal(await renew('application/json; charset=latin1'), 415, /application\/json/);
     const restore = await json('POST', '/domain/gone.rest/_restore', undefined, {
-      ...basic(alice),
+      ...buildAuth(alice),
       'content-type': 'application/json',
     });
     expectRefusal(restore, 400, /no body/);
@@ -443,7 +446,7 @@ describe('an undocumented request', () => {
   });
 
   it('is refused if it is larger than 1 MB', async () => {
-    const { json } = await startBench();
+    const { json } = await startSandbox();
     const answer = await json('POST', '/domain/cafe.rest/_renew', `{"period":1${' '.repeat(1 << 20)}}`);
     expectRefusal(answer, 413, /1 MB/);
   });

@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { SANDBOX_TRANSFER } from '../src/accounts.ts';
 import { addYears } from '../src/clock.ts';
-import { type Bench, delegation, START, startBench } from './sandbox.ts';
+import { newDelegation, type SandboxRig, START, startSandbox } from './sandbox.ts';
 
 const DAY = 86_400_000;
 
-function getExpiry({ service }: Bench, name: string): string | undefined {
+function getExpiry({ service }: SandboxRig, name: string): string | undefined {
   const expires = service.state.domain(name, 4)?.expires;
   return expires === undefined ? undefined : new Date(expires).toISOString().slice(0, 10);
 }
 
 describe('the lifecycle of a domain', () => {
   it('allows a restore for 30 days after deletion, and a registration 5 days later', async () => {
-    const { service, json, pass } = await startBench();
+    const { service, json, pass } = await startSandbox();
     await json('DELETE', '/domain/tavern.rest');
     const restore = async () => (await json('POST', '/domain/tavern.rest/_restore')).status;
     pass(30 * DAY - 1);
@@ -20,7 +20,7 @@ describe('the lifecycle of a domain', () => {
     pass(1);
     expect(service.state.domain('tavern.rest', 4)?.status).toBe('pending_delete');
     expect(await restore()).toBe(409);
-    const create = { ...delegation('tavern.rest'), confirmOrder: true };
+    const create = { ...newDelegation('tavern.rest'), confirmOrder: true };
     expect((await json('POST', '/domain', create)).status).toBe(409);
     pass(5 * DAY);
     expect(service.state.domain('tavern.rest', 4)).toBeUndefined();
@@ -29,7 +29,7 @@ describe('the lifecycle of a domain', () => {
   });
 
   it('adds a year to a restored domain that had expired', async () => {
-    const bench = await startBench();
+    const bench = await startSandbox();
     await bench.json('DELETE', '/domain/bar.rest');
     bench.pass(20 * DAY);
     await bench.json('POST', '/domain/bar.rest/_restore');
@@ -37,7 +37,7 @@ describe('the lifecycle of a domain', () => {
   });
 
   it('renews an expired domain from its old date for 45 days, then automatically', async () => {
-    const bench = await startBench();
+    const bench = await startSandbox();
     const { service, json, pass } = bench;
     service.state.addDomain({ name: 'left.rest', context: 4, expires: START + DAY });
     service.state.addDomain({ name: 'kept.rest', context: 4, expires: START + DAY });
@@ -53,7 +53,7 @@ describe('the lifecycle of a domain', () => {
   });
 
   it('never extends a registration beyond ten years', async () => {
-    const bench = await startBench();
+    const bench = await startSandbox();
     bench.service.state.addDomain({ name: 'long.rest', context: 4, expires: addYears(START, 8) });
     const renew = (period: number) => bench.json('POST', '/domain/long.rest/_renew', { period });
     expect((await renew(3)).body.status?.text).toMatch(/more than 10 years/);
@@ -63,10 +63,10 @@ describe('the lifecycle of a domain', () => {
   });
 
   it('completes a transfer after 5 days, with an additional year, once', async () => {
-    const bench = await startBench();
+    const bench = await startSandbox();
     const { service, json, pass } = bench;
     const { name, authCode: auth } = SANDBOX_TRANSFER;
-    const transfer = () => json('POST', '/domain/_transfer', { ...delegation(name), auth });
+    const transfer = () => json('POST', '/domain/_transfer', { ...newDelegation(name), auth });
     const before = getExpiry(bench, name);
     expect((await transfer()).status).toBe(200);
     expect((await transfer()).body.status?.text).toMatch(/is being transferred/);
@@ -82,8 +82,8 @@ describe('the lifecycle of a domain', () => {
   });
 
   it('locks transfers for 60 days after a registration or owner change', async () => {
-    const { service, json, pass } = await startBench();
-    await json('POST', '/domain', { ...delegation('new.rest'), confirmOrder: true });
+    const { service, json, pass } = await startSandbox();
+    await json('POST', '/domain', { ...newDelegation('new.rest'), confirmOrder: true });
     const other = { group: 'elsewhere', authCode: 'code' };
     service.state.addDomain({
       ...other,
@@ -91,7 +91,8 @@ describe('the lifecycle of a domain', () => {
       context: 4,
       transferLockUntil: START + 60 * DAY,
     });
-    const transfer = () => json('POST', '/domain/_transfer', { ...delegation('fresh.rest'), auth: 'code' });
+    const transfer = () =>
+      json('POST', '/domain/_transfer', { ...newDelegation('fresh.rest'), auth: 'code' });
     pass(59 * DAY);
     expect(service.state.domain('new.rest', 4)?.isTransferLocked).toBe(true);
     expect((await transfer()).body.status?.text).toMatch(/locked against transfers/);
@@ -104,10 +105,10 @@ describe('the lifecycle of a domain', () => {
   });
 
   it('uses the general rules for other zones', async () => {
-    const { json } = await startBench();
+    const { json } = await startSandbox();
     const create = (name: string, servers: number) => {
       const nameServers = Array.from({ length: servers }, (_, index) => ({ name: `ns${index}.dns.example` }));
-      return json('POST', '/domain', { ...delegation(name), nameServers, confirmOrder: true });
+      return json('POST', '/domain', { ...newDelegation(name), nameServers, confirmOrder: true });
     };
     expect((await create('one.example', 1)).status).toBe(200);
     expect((await create('sub.two.example', 13)).status).toBe(200);

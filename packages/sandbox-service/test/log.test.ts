@@ -4,13 +4,13 @@ import { Secret, TOTP } from 'otpauth';
 import { describe, expect, it } from 'vitest';
 import { SANDBOX_ACCOUNTS, SANDBOX_TRANSFER } from '../src/accounts.ts';
 import type { RecordedRequest } from '../src/recorder.ts';
-import { basicOnly, delegation, START, startBench } from './sandbox.ts';
+import { basicOnly, newDelegation, START, startSandbox } from './sandbox.ts';
 
 const { alice, tina, trustedApplication } = SANDBOX_ACCOUNTS;
 
 describe('the request log', () => {
   it('records the sender, the request, its time and the response', async () => {
-    const { service, json } = await startBench();
+    const { service, json } = await startSandbox();
     await json('POST', '/domain/cafe.rest/_renew?ctid=order-7&replyTo=a%40b.example', { period: 2 });
     expect(service.requests).toEqual([
       {
@@ -38,7 +38,7 @@ describe('the request log', () => {
   });
 
   it('is filtered by ctid, task and name', async () => {
-    const { service, json } = await startBench();
+    const { service, json } = await startSandbox();
     await json('POST', '/domain/cafe.rest/_renew?ctid=a', { period: 1 });
     await json('POST', '/domain/bar.rest/_renew?ctid=b', { period: 1 });
     await json('DELETE', '/domain/bar.rest?ctid=b');
@@ -51,7 +51,7 @@ describe('the request log', () => {
   });
 
   it('notifies listeners of each request and its response', async () => {
-    const { service, json } = await startBench();
+    const { service, json } = await startSandbox();
     const notified: RecordedRequest[] = [];
     const end = service.onRequest((one) => notified.push(one));
     await json('DELETE', '/domain/bar.rest');
@@ -65,7 +65,7 @@ describe('the request log', () => {
 
   it('keeps the last 10,000 requests', async () => {
     const { Recorder } = await import('../src/recorder.ts');
-    const { service, json } = await startBench();
+    const { service, json } = await startSandbox();
     await json('DELETE', '/domain/bar.rest');
     const [first] = service.requests;
     if (first === undefined) throw new Error('no request was logged');
@@ -80,7 +80,7 @@ describe('the request log', () => {
   });
 
   it('records a request with an incomplete body, which isn’t carried out', async () => {
-    const { service } = await startBench();
+    const { service } = await startSandbox();
     const answered = new Promise<void>((resolve) => {
       service.onRequest((one) => one.durationMs !== null && resolve());
     });
@@ -95,16 +95,16 @@ describe('the request log', () => {
   });
 
   it('contains no secrets of valid or invalid requests', async () => {
-    const { service, json, xml } = await startBench();
+    const { service, json, xml } = await startSandbox();
     const secrets = [alice.password, tina.password, trustedApplication.password, SANDBOX_TRANSFER.authCode];
     const login = await json('POST', '/login', alice, {});
     const [, session = ''] = /service_session=([^;]+)/.exec(String(login.headers['set-cookie'])) ?? [];
     await json('GET', '/logout', undefined, { cookie: `service_session=${session}` });
     await json('GET', '/logout', undefined, { 'x-service-sessionid': session });
     const auth = SANDBOX_TRANSFER.authCode;
-    await json('POST', '/domain/_transfer', { ...delegation('bistro.rest'), auth });
+    await json('POST', '/domain/_transfer', { ...newDelegation('bistro.rest'), auth });
     await json('POST', '/domain/_transfer', {
-      ...delegation('bistro.rest'),
+      ...newDelegation('bistro.rest'),
       auth,
       unknown: { password: auth },
     });

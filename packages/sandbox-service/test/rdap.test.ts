@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { START, startBench } from './sandbox.ts';
+import { START, startSandbox } from './sandbox.ts';
 
 const DAY = 86_400_000;
 
 describe('the registry’s RDAP server', () => {
   it('is listed in its bootstrap file', async () => {
-    const { service, rdap } = await startBench();
+    const { service, rdap } = await startSandbox();
     const { body } = await rdap('bootstrap.json');
     const base = service.rdapBootstrapUrl.replace('bootstrap.json', '');
     expect(body).toMatchObject({ version: '1.0', services: [[['rest', 'example'], [base]]] });
   });
 
   it('returns the dates and status of a domain', async () => {
-    const { rdap, service } = await startBench();
+    const { rdap, service } = await startSandbox();
     const { headers, body } = await rdap('domain/CAFE.rest');
     expect(headers['content-type']).toBe('application/rdap+json');
     expect(body).toMatchObject({
@@ -34,7 +34,7 @@ describe('the registry’s RDAP server', () => {
   });
 
   it('returns overridden records', async () => {
-    const { rdap, service } = await startBench();
+    const { rdap, service } = await startSandbox();
     service.registry.show('cafe.rest', {
       registrar: { ianaId: '292', name: 'Example Registrar' },
       statuses: ['pending transfer'],
@@ -65,13 +65,13 @@ describe('the registry’s RDAP server', () => {
   });
 
   it('has neither unknown names nor names of the demo system', async () => {
-    const { rdap } = await startBench();
+    const { rdap } = await startSandbox();
     expect((await rdap('domain/nobody.rest')).status).toBe(404);
     expect((await rdap('domain/try.rest')).status).toBe(404);
   });
 
   it('supports faults', async () => {
-    const { rdap, service } = await startBench();
+    const { rdap, service } = await startSandbox();
     const fetchWith = async (fault: Parameters<typeof service.faults.set>[0]) => {
       service.faults.set({ times: 1, match: { task: 'rdap.domain' }, ...fault });
       return rdap('domain/cafe.rest');

@@ -5,7 +5,7 @@ import { SANDBOX_ACCOUNTS } from '../src/accounts.ts';
 import { type SandboxService, type SandboxServiceOptions, startSandboxService } from '../src/server.ts';
 
 /** A sandbox with a clock that tests advance, and helpers for requests. */
-export interface Bench {
+export interface SandboxRig {
   readonly service: SandboxService;
   /** Advances the clock. */
   pass(ms: number): void;
@@ -54,19 +54,19 @@ export const START = Date.UTC(2027, 1, 27, 12);
 const open: { service: SandboxService; agent: Agent }[] = [];
 
 /** Stops what a test has started. Runs after each test, or earlier if the order matters. */
-export async function closeBenches(): Promise<void> {
+export async function closeSandboxes(): Promise<void> {
   for (const { service, agent } of open.splice(0)) {
     await service.close();
     await agent.destroy();
   }
 }
 
-export async function startBench(options: SandboxServiceOptions = {}): Promise<Bench> {
+export async function startSandbox(options: SandboxServiceOptions = {}): Promise<SandboxRig> {
   let time = START;
   const service = await startSandboxService({ now: () => time, ...options });
   const agent = new Agent();
   open.push({ service, agent });
-  onTestFinished(closeBenches);
+  onTestFinished(closeSandboxes);
 
   async function send(url: string, more: Partial<Dispatcher.RequestOptions>): Promise<JsonAnswer> {
     const answer = await request(url, { dispatcher: agent, ...more });
@@ -80,7 +80,7 @@ export async function startBench(options: SandboxServiceOptions = {}): Promise<B
     pass(ms) {
       time += ms;
     },
-    json: (method, path, body, headers = basic(SANDBOX_ACCOUNTS.alice)) =>
+    json: (method, path, body, headers = buildAuth(SANDBOX_ACCOUNTS.alice)) =>
       send(service.jsonUrl + path, {
         method,
         headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) },
@@ -101,7 +101,11 @@ function readXml(text: string): Pick<XmlAnswer, 'code' | 'type' | 'explanation' 
   return { code: result.status.code, type: result.status.type, explanation: result.status.text, result };
 }
 
-export function basic(account: { user: string; context: number; password: string }): Record<string, string> {
+export function buildAuth(account: {
+  user: string;
+  context: number;
+  password: string;
+}): Record<string, string> {
   return { ...basicOnly(account.user, account.password), 'x-service-context': String(account.context) };
 }
 
@@ -110,7 +114,7 @@ export function basicOnly(user: string, password: string): Record<string, string
 }
 
 /** The valid payload of a registration or transfer. */
-export function delegation(name: string): Record<string, unknown> {
+export function newDelegation(name: string): Record<string, unknown> {
   return {
     name,
     ownerc: { id: 1001 },

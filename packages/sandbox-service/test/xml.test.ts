@@ -2,7 +2,7 @@ import { Secret, TOTP } from 'otpauth';
 import { request } from 'undici';
 import { describe, expect, it } from 'vitest';
 import { SANDBOX_ACCOUNTS } from '../src/accounts.ts';
-import { START, startBench } from './sandbox.ts';
+import { START, startSandbox } from './sandbox.ts';
 
 const { alice, tina, trustedApplication } = SANDBOX_ACCOUNTS;
 
@@ -25,7 +25,7 @@ function generateToken(time: number): string {
 
 describe('the documented tasks', () => {
   it('1321001 opens a session with a hash, and 1321003 ends it', async () => {
-    const { xml } = await startBench();
+    const { xml } = await startSandbox();
     const opened = await xml(newRequest(AUTH, OPEN_SESSION));
     expect(opened).toMatchObject({ status: 200, code: 'S1321001', type: 'success' });
     expect(opened.text).toMatch(/<stid>20270227-sandbox1-\d+<\/stid>/);
@@ -38,7 +38,7 @@ describe('the documented tasks', () => {
   });
 
   it('1321001 opens a session that ends after 10 minutes', async () => {
-    const { xml, pass, service } = await startBench();
+    const { xml, pass, service } = await startSandbox();
     const { text } = await xml(newRequest(AUTH, OPEN_SESSION));
     const [, hash] = /<hash>(.*)<\/hash>/.exec(text) ?? [];
     pass(10 * 60_000);
@@ -48,7 +48,7 @@ describe('the documented tasks', () => {
   });
 
   it('0110005 searches preregistrations', async () => {
-    const { xml } = await startBench();
+    const { xml } = await startSandbox();
     const view = '<view><children>true</children><offset>2</offset><limit>2</limit></view>';
     const and = (key: string, value: string) =>
       `<and><key>${key}</key><operator>like</operator><value>${value}</value></and>`;
@@ -79,7 +79,7 @@ describe('the documented tasks', () => {
 
   it('accept values with entities, character references and CDATA', async () => {
     const erin = { user: 'erin', context: 4, password: ' <ä&🍰"]]> ' };
-    const { xml } = await startBench({ users: [erin] });
+    const { xml } = await startSandbox({ users: [erin] });
     for (const written of [
       ' &lt;ä&amp;🍰"]]&gt; ',
       '&#32;&#x3c;&#228;&#38;&#x1F370;&quot;]]&gt; ',
@@ -93,7 +93,7 @@ describe('the documented tasks', () => {
 
 describe('access', () => {
   it('is allowed once per token for a two-factor user', async () => {
-    const { xml, pass } = await startBench();
+    const { xml, pass } = await startSandbox();
     const open = (token?: string) => xml(newRequest(newAuth(tina, token), OPEN_SESSION));
     expect(await open()).toMatchObject({
       status: 401,
@@ -110,13 +110,13 @@ describe('access', () => {
   });
 
   it('is allowed with a token of the real time, whatever the registry’s clock says', async () => {
-    const { xml, service } = await startBench();
+    const { xml, service } = await startSandbox();
     service.clock.setOffset(40 * 86_400_000);
     expect((await xml(newRequest(newAuth(tina, generateToken(START)), OPEN_SESSION))).code).toBe('S1321001');
   });
 
   it('is allowed for a trusted application with its name', async () => {
-    const { xml } = await startBench();
+    const { xml } = await startSandbox();
     const { uuid, application, password } = trustedApplication;
     const block = (name: string) =>
       `<authentication><trusted_application><uuid>${uuid}</uuid><password>${password}</password>` +
@@ -138,7 +138,7 @@ describe('access', () => {
     ['an invalid context', AUTH.replace('>4<', '> 4<'), 200, /context/],
     ['an undocumented element', AUTH.replace('</auth>', '<otp>1</otp></auth>'), 200, /unknown element otp/],
   ])('is refused with %s', async (_, block, status, sentence) => {
-    const { xml } = await startBench();
+    const { xml } = await startSandbox();
     const answer = await xml(newRequest(block, OPEN_SESSION));
     expect(answer.explanation).toMatch(sentence);
     expect(answer).toMatchObject({ status, type: 'error', code: expect.stringMatching(/^EF\d{5,7}$/) });
@@ -174,14 +174,14 @@ describe('an undocumented request', () => {
     ['other type', redirect(VALID.replace('>domain<', '>email<')), /cannot change/],
     ['text between', redirect(`loose${VALID}`), /text between/],
   ])('is refused: %s', async (_, body, sentence) => {
-    const { xml } = await startBench();
+    const { xml } = await startSandbox();
     const answer = await xml(body);
     expect(answer.explanation).toMatch(sentence);
     expect(answer).toMatchObject({ status: 200, type: 'error' });
   });
 
   it('is refused because of its method, content type or query', async () => {
-    const { service } = await startBench();
+    const { service } = await startSandbox();
     const headers = { 'content-type': 'text/xml' };
     const body = newRequest(AUTH, OPEN_SESSION);
     const status = async (url: string, options: Parameters<typeof request>[1]) => {

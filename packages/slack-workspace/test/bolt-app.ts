@@ -18,7 +18,7 @@ export interface RunningApp {
 }
 
 /** Starts a real Bolt app that gets signed HTTP requests from the workspace. */
-export async function httpApp(
+export async function startHttpApp(
   workspace: Workspace,
   signingSecret = workspace.signingSecret,
 ): Promise<RunningApp> {
@@ -58,7 +58,7 @@ export async function httpApp(
  *
  * @param clientPingTimeout how long Bolt waits for a pong, and before it reconnects, in milliseconds
  */
-export async function socketApp(workspace: Workspace, clientPingTimeout = 5_000): Promise<RunningApp> {
+export async function startSocketApp(workspace: Workspace, clientPingTimeout = 5_000): Promise<RunningApp> {
   const clientOptions = { slackApiUrl: workspace.apiUrl, retryConfig: { retries: 0 } };
   const receiver = new SocketModeReceiver({
     appToken: workspace.appToken,

@@ -9,7 +9,7 @@ import {
 import { startWorkspace, type View, type Workspace } from '../src/index.ts';
 import { mentionsIn } from '../src/mentions.ts';
 import type { InputValue, JsonObject } from '../src/protocol.ts';
-import { httpApp, type RunningApp } from './bolt-app.ts';
+import { type RunningApp, startHttpApp } from './bolt-app.ts';
 import { call } from './client.ts';
 
 const plain = (text: string) => ({ type: 'plain_text' as const, text });
@@ -105,7 +105,7 @@ describe('with an app', () => {
   let running: RunningApp;
   beforeEach(async () => {
     workspace = await startWorkspace({ bot: { escapeEntities: true } });
-    running = await httpApp(workspace);
+    running = await startHttpApp(workspace);
   });
   afterEach(async () => {
     await running.stop();

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { startWorkspace, type Workspace, type WorkspaceOptions } from '../src/index.ts';
-import { httpApp, type RunningApp } from './bolt-app.ts';
+import { type RunningApp, startHttpApp } from './bolt-app.ts';
 
 const plain = (text: string) => ({ type: 'plain_text' as const, text });
 
@@ -38,7 +38,7 @@ describe('a Bolt app over HTTP', () => {
   async function start(options: WorkspaceOptions = {}): Promise<void> {
     clock = Date.now();
     workspace = await startWorkspace({ now: () => clock, eventRetryDelaysMs: [0, 10, 10], ...options });
-    running = await httpApp(workspace);
+    running = await startHttpApp(workspace);
   }
   async function stop(): Promise<void> {
     await running.stop();

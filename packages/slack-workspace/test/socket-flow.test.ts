@@ -3,14 +3,14 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { z } from 'zod';
 import { startWorkspace, type Workspace, type WorkspaceOptions } from '../src/index.ts';
-import { type RunningApp, socketApp } from './bolt-app.ts';
+import { type RunningApp, startSocketApp } from './bolt-app.ts';
 
 let workspace: Workspace;
 let running: RunningApp;
 
 async function start(options: WorkspaceOptions = {}, clientPingTimeout?: number): Promise<void> {
   workspace = await startWorkspace(options);
-  running = await socketApp(workspace, clientPingTimeout);
+  running = await startSocketApp(workspace, clientPingTimeout);
 }
 async function stop(): Promise<void> {
   await running.stop();

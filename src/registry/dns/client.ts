@@ -212,13 +212,13 @@ async function ask(
     result = await exchange(server, question, { timeoutMs, edns: false, signal, sockets });
   }
   if (!result.ok) return { failure: result.failure };
-  const failure = toFailure(result.response.code);
+  const failure = toFailure(result.response.rcode);
   return failure === undefined ? { response: result.response } : { failure };
 }
 
 /** Whether the server might not support EDNS (RFC 6891, section 7). */
-function mayLackEdns({ code, isErrorWithoutQuestion }: Response): boolean {
-  switch (code) {
+function mayLackEdns({ rcode, isErrorWithoutQuestion }: Response): boolean {
+  switch (rcode) {
     case RESPONSE_CODES.formatError:
     case RESPONSE_CODES.notImplemented:
     case RESPONSE_CODES.badVersion:
@@ -278,7 +278,7 @@ function readAnswer<Type extends RecordType>(
     if (seenNames.has(target)) return { kind: 'unanswered', failure: 'alias_loop' };
     currentName = target;
   }
-  if (response.code === RESPONSE_CODES.noSuchName) return { kind: 'no_such_name', authoritative };
+  if (response.rcode === RESPONSE_CODES.noSuchName) return { kind: 'no_such_name', authoritative };
   if (currentName !== name) return { kind: 'alias', target: currentName, authoritative };
   return readReferral(response) ?? { kind: 'no_data', authoritative };
 }

@@ -20,7 +20,7 @@ export interface Question {
 
 export interface Response {
   /** RFC 1035, section 4.1.1. */
-  readonly code: number;
+  readonly rcode: number;
   readonly authoritative: boolean;
   readonly truncated: boolean;
   readonly isErrorWithoutQuestion: boolean;
@@ -55,11 +55,7 @@ export const RESPONSE_CODES = {
 } as const;
 
 /** @param edns whether to advertise the maximum UDP response size (RFC 6891) */
-export function encodeQuestion(
-  id: number,
-  { name, type, recursive, dnssec }: Question,
-  edns: boolean,
-): Buffer {
+export function encodeQuery(id: number, { name, type, recursive, dnssec }: Question, edns: boolean): Buffer {
   const optRecord = {
     type: 'OPT' as const,
     name: '.',
@@ -91,20 +87,20 @@ export function readResponse(packet: Buffer, id: number, question: Question): Pa
   }
   const { questions = [], answers = [], authorities = [], additionals = [] } = decoded;
   const optRecord = additionals.find((record) => record.type === 'OPT');
-  const code =
+  const rcode =
     ((decoded.flags ?? 0) & HEADER_RCODE_MASK) | ((optRecord?.extendedRcode ?? 0) << HEADER_RCODE_BITS);
   // A server that can't read a question, or refuses it, may leave it out of the response.
   const isErrorWithoutQuestion =
     questions.length === 0 &&
     answers.length + authorities.length === 0 &&
-    code !== RESPONSE_CODES.ok &&
-    code !== RESPONSE_CODES.noSuchName;
+    rcode !== RESPONSE_CODES.ok &&
+    rcode !== RESPONSE_CODES.noSuchName;
   if (!decoded.flag_qr || !(isErrorWithoutQuestion || isSameQuestion(decoded, question)))
     return { kind: 'unrelated' };
   return {
     kind: 'response',
     response: {
-      code,
+      rcode,
       authoritative: decoded.flag_aa,
       truncated: decoded.flag_tc && !isErrorWithoutQuestion,
       isErrorWithoutQuestion,

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { connect } from 'node:net';
-import { encodeQuestion, type Question, type Response, readResponse } from './message.ts';
+import { encodeQuery, type Question, type Response, readResponse } from './message.ts';
 import type { DnsServer } from './servers.ts';
 import type { UdpSockets } from './udp-sockets.ts';
 
@@ -42,7 +42,7 @@ function exchangeUdp(
 ): Promise<ExchangeResult> {
   return runExchange(options, (settle) =>
     options.sockets.ask(server, {
-      encode: (id) => encodeQuestion(id, question, options.edns),
+      encode: (id) => encodeQuery(id, question, options.edns),
       onPacket: (packet, id) => {
         const reading = readResponse(packet, id, question);
         if (reading.kind === 'response') settle({ ok: true, response: reading.response });
@@ -63,7 +63,7 @@ function exchangeTcp(
     const id = randomInt(ID_COUNT);
     let received = Buffer.alloc(0);
     socket.on('connect', () => {
-      const packet = encodeQuestion(id, question, options.edns);
+      const packet = encodeQuery(id, question, options.edns);
       const length = Buffer.alloc(2);
       length.writeUInt16BE(packet.length);
       socket.write(Buffer.concat([length, packet]));

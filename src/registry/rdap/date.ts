@@ -18,7 +18,7 @@ const ZONE = /(?<zone>Z|UTC|GMT|(?<sign>[+\u2212-])(?<zoneHour>\d\d)(?::?(?<zone
 const DATE = new RegExp(`^${DAY.source}(?:[T ]\\s*${TIME.source})?(?:\\s*${ZONE.source})?$`, 'i');
 
 /** Accepts every form of ISO 8601 and RFC 3339 that has a month. Rejects days that don't exist. */
-export function readRecordDate(value: unknown): RecordDate | undefined {
+export function parseRecordDate(value: unknown): RecordDate | undefined {
   const parts = typeof value === 'string' ? DATE.exec(value.trim())?.groups : undefined;
   if (parts === undefined) return undefined;
   const readPart = (name: string, fallback = 0) => Number(parts[name] ?? fallback);

@@ -1,5 +1,5 @@
 import type { Credential, SessionPlace } from './signature.ts';
-import type { TokenSteps } from './token-steps.ts';
+import type { UsedTokenSteps } from './token-steps.ts';
 
 /** Extra parts of the user's record to request at login. */
 export interface LoginExtras {
@@ -31,5 +31,5 @@ export interface AuthenticatorOptions {
   /** Used to wait for the next token. Default: a timer. */
   readonly sleep?: Sleep | undefined;
   /** Default: tracks only the tokens of this client. */
-  readonly tokenSteps?: TokenSteps | undefined;
+  readonly tokenSteps?: UsedTokenSteps | undefined;
 }

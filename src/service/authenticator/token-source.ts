@@ -2,7 +2,7 @@ import { createServiceError, encodeOrThrow } from '../request.ts';
 import type { Secret } from '../secret.ts';
 import { authSessionCreate } from '../tasks/session.ts';
 import { type Credential, computeStep, computeStepStart, generateToken } from './signature.ts';
-import type { TokenSteps } from './token-steps.ts';
+import type { UsedTokenSteps } from './token-steps.ts';
 
 export interface ClaimedToken {
   /** Undefined for an account without a second factor. */
@@ -12,7 +12,7 @@ export interface ClaimedToken {
 }
 
 interface TokenSourceOptions {
-  readonly steps: TokenSteps;
+  readonly steps: UsedTokenSteps;
   readonly sleep: (milliseconds: number) => Promise<unknown>;
   readonly maxWaitMs: number;
 }

@@ -2,7 +2,7 @@
  * Tracks the time steps of used one-time tokens, because a server accepts each token only once (RFC 6238,
  * section 5.2). All accounts with the same user name share the steps, in any context.
  */
-export interface TokenSteps {
+export interface UsedTokenSteps {
   /**
    * Claims a time step. Resolves when the claim is stored, so that the token may be sent.
    * @returns undefined if the step was unused; otherwise the last used step
@@ -12,7 +12,7 @@ export interface TokenSteps {
   releaseStep(user: string, step: number): Promise<void>;
 }
 
-export function createMemoryTokenSteps(): TokenSteps {
+export function createMemoryTokenSteps(): UsedTokenSteps {
   const lastSteps = new Map<string, number>();
   return {
     async claimStep(user, step) {

@@ -13,14 +13,14 @@ import {
 } from '../outbound/notify.ts';
 import type { SlackApiError } from '../outbound/web.ts';
 import {
-  departedLinkerAlert,
   failingEndpointAlert,
+  teamAccountOwnerLeftAlert,
   unreachableAlert,
   unreadableGroupAlert,
 } from './unreachable.view.ts';
 
 /** The returned function loads the people in `ADMINS`, or the workspace's admins and owners if it isn't set. */
-export function createAdminsToNotify(
+export function createAdminLoader(
   configuredAdmins: readonly string[],
   { loadWorkspaceAdmins }: SlackDirectory,
   log: Log,
@@ -91,7 +91,7 @@ export function createDeparturePlanner(context: SlackContext): NotificationPlann
     if (account === undefined || userId === undefined || toDepartureSubject(account, userId).id !== id)
       return undefined;
     // The person who left can't read messages.
-    await notifyAdmins(context, send, departedLinkerAlert(account, userId), userId);
+    await notifyAdmins(context, send, teamAccountOwnerLeftAlert(account, userId), userId);
     return undefined;
   };
 }

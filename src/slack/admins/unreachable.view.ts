@@ -34,7 +34,7 @@ export function unreadableGroupAlert(groupId: string, errorCode: string): Messag
   );
 }
 
-export function departedLinkerAlert(account: Account, userId: string): Message {
+export function teamAccountOwnerLeftAlert(account: Account, userId: string): Message {
   return textMessage(
     `:warning: ${mention(userId)} left the workspace and may know the password of the team’s account, ${code(formatAccountName(account))}, which they linked. Change the password at the domain service, then link the account again with \`/domain link\`. To remove the account, use \`/domain unlink team\`.`,
   );

@@ -1,7 +1,7 @@
 import { toWatchedReminder } from '../../expiry/digest.ts';
 import type { RenewalDays, WatchedDomain, WatchedReminder } from '../../expiry/ports.ts';
 import { loadRenewalForecast, type RenewalForecast } from '../../mandates/overview.ts';
-import { listWaitingSteps, type WaitingStep } from '../../money/waiting.ts';
+import { type DelayStage, listDelayStages } from '../../money/waiting.ts';
 import { isAtForeignRegistrar } from '../../names/trust.ts';
 import { formatCalendarDay } from '../../zones/calendar-day.ts';
 import type { SlackContext } from '../context.ts';
@@ -15,7 +15,7 @@ type DatedName = Pick<
 /** @returns a function that lists the costs of waiting for a name; without a price list, there are none */
 export async function loadWaitingCostCalculator(
   context: SlackContext,
-): Promise<(watched: DatedName) => readonly WaitingStep[]> {
+): Promise<(watched: DatedName) => readonly DelayStage[]> {
   const [{ reminderTimezone }, prices] = await Promise.all([context.savedSettings(), context.prices.list()]);
   const now = context.now();
   return ({ name, expiresAt, source, renewedUntil, deletedAt, deletionPhase }) => {
@@ -24,14 +24,14 @@ export async function loadWaitingCostCalculator(
     const dates = isRenewed ? { expiresAt: renewedUntil } : { expiresAt, deletedAt, deletionPhase };
     // A date that a person entered is the same in every time zone.
     const timeZone = source === 'person' && !isRenewed ? 'UTC' : reminderTimezone;
-    return prices.length === 0 ? [] : listWaitingSteps(prices, name, dates, { now, timeZone });
+    return prices.length === 0 ? [] : listDelayStages(prices, name, dates, { now, timeZone });
   };
 }
 
 /** @returns a function that lists the costs of waiting; a name without a known date has none */
 export async function loadDomainWaitingCostCalculator(
   context: SlackContext,
-): Promise<(listed: { readonly domain: WatchedDomain }) => readonly WaitingStep[]> {
+): Promise<(listed: { readonly domain: WatchedDomain }) => readonly DelayStage[]> {
   const calculateSteps = await loadWaitingCostCalculator(context);
   return ({ domain }) => {
     const watched = toWatchedReminder(domain, []);
@@ -43,7 +43,7 @@ export async function loadDomainWaitingCostCalculator(
 export async function loadNameWaitingCosts(
   context: SlackContext,
   domain: WatchedDomain | undefined,
-): Promise<readonly WaitingStep[]> {
+): Promise<readonly DelayStage[]> {
   return domain === undefined ? [] : (await loadDomainWaitingCostCalculator(context))({ domain });
 }
 

@@ -12,7 +12,7 @@ import type {
   WatchedReminder,
 } from '../../expiry/ports.ts';
 import { dropMissing } from '../../lib/collections.ts';
-import { compareCostAtRisk, computeCostAtRisk, type WaitingStep } from '../../money/waiting.ts';
+import { compareCostAtRisk, computeCostAtRisk, type DelayStage } from '../../money/waiting.ts';
 import { getOwnerAnswer } from '../../names/portfolio.ts';
 import { formatCalendarDay } from '../../zones/calendar-day.ts';
 import { formatDomainName } from '../../zones/names.ts';
@@ -59,7 +59,7 @@ import { POSSIBLY_DELETED } from './phase.view.ts';
 type Reminder = DueReminder<WatchedReminder>;
 
 /** Returns an empty list if the cost of waiting is unknown. */
-export type CalculateWaitingCost = (watched: WatchedReminder) => readonly WaitingStep[];
+export type CalculateWaitingCost = (watched: WatchedReminder) => readonly DelayStage[];
 
 const calculateNoCost: CalculateWaitingCost = () => [];
 const RENEWAL_BY_ORDER: RenewalCapability = { hasService: true, isAtOtherRegistrar: () => false };
@@ -188,7 +188,7 @@ function sortByUrgency(
 }
 
 /** `, about €18.00` or `, a mandate renews it on 3 Dec, about €18.00`. */
-function titleSuffix(reminder: Reminder, renewals: RenewalDays, waiting: readonly WaitingStep[]): string {
+function titleSuffix(reminder: Reminder, renewals: RenewalDays, waiting: readonly DelayStage[]): string {
   return isRenewedByMandate(reminder, renewals)
     ? `, ${deadlineText(reminder, waiting, renewals.get(reminder.name))}`
     : priceText(reminder, waiting);
@@ -258,7 +258,7 @@ export function partBlocks(
 /** The first line has the name, deadline and price. Later deadlines and warnings follow. */
 function reminderLines(
   reminder: Reminder,
-  waiting: readonly WaitingStep[],
+  waiting: readonly DelayStage[],
   renewals: RenewalDays,
   isShortDigest: boolean,
 ): string[] {

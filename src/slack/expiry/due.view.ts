@@ -4,7 +4,7 @@ import { type Deadline, getRenewalOptions } from '../../expiry/deadline.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
 import type { DueReminder } from '../../expiry/plan.ts';
 import { dropMissing } from '../../lib/collections.ts';
-import type { WaitingStep } from '../../money/waiting.ts';
+import type { DelayStage } from '../../money/waiting.ts';
 import { formatDomainName } from '../../zones/names.ts';
 import type { Capability } from '../capability.ts';
 import { type AnyBlock, actions, addMenu, button, fitsMenu, type MenuId, moreMenu } from '../kit/blocks.ts';
@@ -58,7 +58,7 @@ export function getToday({ expiryDay, daysLeft }: DueStatus): string {
  */
 export function deadlineText(
   due: DueStatus,
-  waiting: readonly WaitingStep[],
+  waiting: readonly DelayStage[],
   renewal: Day | undefined,
 ): string {
   const { phase, daysLeft, lastSafeDay, restoreUntil, isDeletionAssumed } = due;
@@ -101,7 +101,7 @@ export function ownerRenewalText(day: string, price: string): string {
 
 export function ownerDeadlineText(
   due: DueStatus,
-  waiting: readonly WaitingStep[],
+  waiting: readonly DelayStage[],
   renewal: Day | undefined,
 ): string {
   return due.phase === 'registered' && renewal !== undefined
@@ -110,7 +110,7 @@ export function ownerDeadlineText(
 }
 
 /** `, about €18.00`: the current price of keeping the name. Empty without a price list. */
-export function priceText({ phase }: DueStatus, waiting: readonly WaitingStep[]): string {
+export function priceText({ phase }: DueStatus, waiting: readonly DelayStage[]): string {
   const [step] = waiting;
   if (step === undefined || step.kind === 'lost') return '';
   return `, ${step.kind === 'restore' && (phase === 'redemption' || phase === 'deleted') ? formatRestoreStep(step) : formatQuote(step.renewal)}`;

@@ -2,7 +2,7 @@ import type { Deadline } from '../../expiry/deadline.ts';
 import type { ListedName, ListPage } from '../../expiry/expiry.ts';
 import type { RenewalDays } from '../../expiry/ports.ts';
 import { dropMissing } from '../../lib/collections.ts';
-import type { WaitingStep } from '../../money/waiting.ts';
+import type { DelayStage } from '../../money/waiting.ts';
 import { isDateless } from '../../names/dates.ts';
 import { getExpiry, getOwnerAnswer } from '../../names/portfolio.ts';
 import { formatDomainName } from '../../zones/names.ts';
@@ -35,7 +35,7 @@ import {
 import { formatDay, formatName } from './expiry.view.ts';
 
 /** Returns an empty list if the cost of waiting is unknown. */
-export type CalculateCost = (listed: ListedName) => readonly WaitingStep[];
+export type CalculateCost = (listed: ListedName) => readonly DelayStage[];
 
 export const NAMES_PER_PAGE = 20;
 
@@ -100,7 +100,7 @@ function urgencySuffix(listed: ListedName, calculateCost: CalculateCost): string
 /** The first line has the deadline and price. Warnings follow. */
 export function listedLines(
   listed: ListedName,
-  waiting: readonly WaitingStep[],
+  waiting: readonly DelayStage[],
   renewals: RenewalDays,
   now: Date,
 ): string[] {

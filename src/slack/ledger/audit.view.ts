@@ -8,7 +8,7 @@ import type { RuleReference } from '../../policy/policy.ts';
 import { settingsRuleName } from '../approvals/decision.view.ts';
 import { budgetLine, overBudgetText } from '../money/budget.view.ts';
 import { priceLine } from '../money/price.view.ts';
-import { recordFindingText } from '../orders/record-finding.view.ts';
+import { formatRecordFinding } from '../orders/record-finding.view.ts';
 import { retryReasonText, summaryText } from '../orders/summary.view.ts';
 import { differenceText } from './ledger.view.ts';
 
@@ -204,14 +204,14 @@ function ruleText(rule: RuleReference): string {
 }
 
 function findReason({ reason, seen }: AnyOrderLogEntry): string | undefined {
-  return reason ?? (seen && recordFindingText(seen));
+  return reason ?? (seen && formatRecordFinding(seen));
 }
 
 function findResult({ result, summary, retryReason, hint }: AnyOrderLogEntry): string | undefined {
   if (result?.summary !== undefined) return summaryText(result.summary);
   if (summary !== undefined) return summaryText(summary);
   if (retryReason !== undefined) return retryReasonText(retryReason);
-  return hint && recordFindingText(hint);
+  return hint && formatRecordFinding(hint);
 }
 
 /** The cells of one kind of event, except for time and people. */

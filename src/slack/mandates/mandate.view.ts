@@ -112,11 +112,11 @@ export const MAX_HELD_ON_CARD = 2;
  * @param maxNames maximum number of names shown per warning
  */
 export function previewLines(
-  { names: coveredNames, lastYear, nextYear, held, coveredByOthers }: MandatePreview,
+  { names: coveredNames, lastYear, nextYear, heldNames, coveredByOthers }: MandatePreview,
   maxNames: number,
 ): string[] {
   const cost = nextYear && previewCost(nextYear, lastYear);
-  const heldTexts = [...groupBy(held, (heldName) => heldName.holdReason)].map(
+  const heldTexts = [...groupBy(heldNames, (heldName) => heldName.holdReason)].map(
     ([code, group]) =>
       `${joinNames(
         group.map(({ name }) => name),

@@ -12,7 +12,7 @@ import {
   type Quote,
 } from '../../money/prices.ts';
 import type { LineIssue, PriceIssue } from '../../money/read-prices.ts';
-import { computeCostAtRisk, type WaitingStep } from '../../money/waiting.ts';
+import { computeCostAtRisk, type DelayStage } from '../../money/waiting.ts';
 import { formatDomainName } from '../../zones/names.ts';
 import {
   type AnyBlock,
@@ -125,7 +125,7 @@ export function quoteCell(priceQuote: Quote | undefined): string {
 }
 
 /** `Deadlines and costs: renew by 17 Dec, about €18.00, then late renewal (not guaranteed) until 31 Jan, …` */
-export function waitingText(steps: readonly WaitingStep[], today?: string): string {
+export function waitingText(steps: readonly DelayStage[], today?: string): string {
   const [first] = steps;
   if (first === undefined) return '';
   const canBeLostLater = first.kind !== 'lost' && steps.at(-1)?.kind === 'lost';
@@ -141,7 +141,7 @@ export function waitingText(steps: readonly WaitingStep[], today?: string): stri
  * The later steps: `then late renewal (not guaranteed) until 14 Jan, then restore for about €98.00 until 13 Feb`.
  * Undefined if there are none.
  */
-export function laterStepsText([, ...later]: readonly WaitingStep[], today?: string): string | undefined {
+export function laterStepsText([, ...later]: readonly DelayStage[], today?: string): string | undefined {
   const parts = later.flatMap((step) => {
     if (step.kind === 'at_own_risk')
       return [`then late renewal (not guaranteed) until ${dayText(step.until, today)}`];
@@ -160,7 +160,7 @@ export function formatQuote(priceQuote: Quote | undefined): string {
 }
 
 /** The price of a restore including its renewal: `about €98.00`. */
-export function formatRestoreStep(step: Extract<WaitingStep, { kind: 'restore' }>): string {
+export function formatRestoreStep(step: Extract<DelayStage, { kind: 'restore' }>): string {
   const { restore, renewal } = step;
   if (restore === undefined) return NO_PRICE;
   if (renewal === undefined) return `${formatKnownQuote(restore)} and the renewal`;
@@ -172,7 +172,7 @@ function formatKnownQuote(priceQuote: Quote): string {
   return `about ${amountText(priceQuote.amount)}`;
 }
 
-function formatStep(step: WaitingStep, today: string | undefined): string {
+function formatStep(step: DelayStage, today: string | undefined): string {
   if (step.kind === 'lost') return 'you can lose it now';
   const until = step.until === undefined ? '' : ` by ${dayText(step.until, today)}`;
   switch (step.kind) {

@@ -57,7 +57,7 @@ const confirmForm: FormFeature<'alert_ours'> = {
     if (refusal !== undefined) return { errors: { reason: refusal } };
     const { id, shownHash } = parseSubject(call.origin);
     const confirmation = { by: call.person.id, reason: parsed.value.reason, shownHash };
-    const outcome = await call.context.names.incidents.confirmAsOurs(id, confirmation);
+    const outcome = await call.context.names.incidents.confirmOwnChange(id, confirmation);
     if (outcome.ok) return { reply: undefined };
     const refusalMessage = incidentRefusalText(outcome.refusal);
     if (outcome.refusal.code !== 'changed') return { errors: { reason: refusalMessage } };

@@ -2,7 +2,7 @@ import { getRenewalOptions } from '../../expiry/deadline.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
 import { dropMissing, groupBy } from '../../lib/collections.ts';
 import type { CoveringMandate } from '../../mandates/overview.ts';
-import type { WaitingStep } from '../../money/waiting.ts';
+import type { DelayStage } from '../../money/waiting.ts';
 import { isDateless, type LastWhoisAnswer } from '../../names/dates.ts';
 import {
   EARLIEST_TIME_MARK,
@@ -17,7 +17,7 @@ import type { KnownName } from '../../names/names.ts';
 import { getExpiry, getOwnerAnswer, type NameDetails } from '../../names/portfolio.ts';
 import { type Assessment, listRegistryLocks } from '../../names/posture.ts';
 import { listPastChanges, type PastChange, UNLISTED_FACTS } from '../../names/timeline.ts';
-import { isIncidentOrderId, REQUESTED_BY_ZONE } from '../../names/unexplained-changes.ts';
+import { isIncidentOrderId, ZONE_REQUEST_ID } from '../../names/unexplained-changes.ts';
 import { isOpen, type Order } from '../../orders/order.ts';
 import type { LifecyclePhase } from '../../zones/lifecycle.ts';
 import { formatDomainName } from '../../zones/names.ts';
@@ -71,7 +71,7 @@ export interface NameScreen extends Capability {
   readonly assessment: Assessment;
   /** The page offers to renew names that expire within this many days. */
   readonly renewWithinDays: number;
-  readonly waitingSteps: readonly WaitingStep[];
+  readonly waitingSteps: readonly DelayStage[];
   /** In the team's time zone. Dates close to it are shown without their year. */
   readonly today: string;
 }
@@ -405,7 +405,7 @@ function causeText(cause: PastChange['cause'], visibleIds: ReadonlySet<string>):
   if (cause === 'none') return ' · :warning: not ordered here';
   const { orderId } = cause;
   if (orderId === 'lapse') return ' · set to lapse';
-  if (orderId === REQUESTED_BY_ZONE) return ' · requested by the zone’s CDS or CDNSKEY records';
+  if (orderId === ZONE_REQUEST_ID) return ' · requested by the zone’s CDS or CDNSKEY records';
   if (isIncidentOrderId(orderId)) return ' · by the expected transfer';
   return visibleIds.has(orderId) ? ` · by order ${code(orderId)}` : ' · by a private order';
 }

@@ -30,7 +30,7 @@ export function confirmationMessage(
         !(restoreTexts.length > 0 && code === 'restorable_then_available'),
     )
     .map((note) => `• ${escapeText(formatTaskNote(note))}`);
-  const confirmText = words.confirm ?? `Yes, ${words.verb.toLowerCase()}`;
+  const confirmText = words.confirmLabel ?? `Yes, ${words.verb.toLowerCase()}`;
   const texts = [
     `*${escapeText(title)}*`,
     ...commonFields(briefing.statement, order).map(

@@ -141,7 +141,7 @@ export function orderForm<const Task extends OrderTaskName>(
   const { words } = findTask(options.task);
   const fields = buildFields(options, BOTH_INTERFACES, {});
   return {
-    form: { name: options.task, title: words.title, submit: words.submit, fields },
+    form: { name: options.task, title: words.title, submit: words.submitLabel, fields },
     checkAccess: async (interaction, values = {}) =>
       (await checkAccount(interaction, options.task)) ??
       (await checkPolicy(interaction, options.task, readTaskInput(options, values))),
@@ -219,7 +219,7 @@ async function render(
   const xmlReason = constraint && formatXmlReason(constraint.kind);
   const fields = [...presetFields, ...buildFields(options, available, allValues)];
   return {
-    form: { name: task, title: words.title, submit: words.submit, fields },
+    form: { name: task, title: words.title, submit: words.submitLabel, fields },
     origin: account === undefined ? origin : { ...origin, accountId: account.id },
     values: allValues,
     ...(interfaces === undefined

@@ -43,7 +43,7 @@ import {
   truncateMarkup,
 } from '../kit/blocks.ts';
 import { findExpiry, formatKind, messageLine } from './answer.view.ts';
-import { recordFindingText } from './record-finding.view.ts';
+import { formatRecordFinding } from './record-finding.view.ts';
 import { summaryText } from './summary.view.ts';
 
 /** The next step after an asynchronous task was accepted. */
@@ -220,7 +220,7 @@ export function formatLapsed({ userIds, isUncertain }: LapsedApprovals): string 
 
 /** A colon and the quoted reason. Empty if there is no reason. */
 export function reasonSuffix({ reason, seen }: EventReason): string {
-  const text = reason ?? (seen && recordFindingText(seen)) ?? '';
+  const text = reason ?? (seen && formatRecordFinding(seen)) ?? '';
   return text === '' ? '' : `: “${quote(text, 1_000)}”`;
 }
 
@@ -425,7 +425,7 @@ export function hintLines(order: Order): string[] {
     if (hint === undefined) return [];
     const prefix = order.items.length > 1 ? `${escapeText(itemName(order, name))}: ` : '';
     return [
-      `• ${prefix}${escapeExceptCode(recordFindingText(hint.seen))} Source: ${code(hint.source)}, ${formatLocalTime(new Date(hint.seenAt))}.`,
+      `• ${prefix}${escapeExceptCode(formatRecordFinding(hint.seen))} Source: ${code(hint.source)}, ${formatLocalTime(new Date(hint.seenAt))}.`,
     ];
   });
   if (hints.length === 0) return [];

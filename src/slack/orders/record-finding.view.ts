@@ -4,7 +4,7 @@ import { formatUtcDate, joinAtMost } from '../kit/mrkdwn.ts';
 /* Describes what the public registry records show about a request. */
 
 /** The caller must escape the text. */
-export function recordFindingText(evidence: StoredEvidence): string {
+export function formatRecordFinding(evidence: StoredEvidence): string {
   const cameOverHttp = 'overHttp' in evidence && evidence.overHttp === true;
   return `${evidenceText(evidence)}${cameOverHttp ? ' The record came over plain HTTP.' : ''}`;
 }

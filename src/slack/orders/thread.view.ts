@@ -67,7 +67,7 @@ import {
   STATES,
   usesXml,
 } from './order.view.ts';
-import { recordFindingText } from './record-finding.view.ts';
+import { formatRecordFinding } from './record-finding.view.ts';
 import { reopenReasonText, retryReasonText, summaryText, unknownOutcomeText } from './summary.view.ts';
 
 /* Replies in the thread of an order, and the order's history. */
@@ -298,7 +298,7 @@ function resolvedReply(
   const outcome = event.outcome === 'SUCCEEDED' ? 'done' : 'failed';
   const resolvedText =
     event.actor === EVIDENCE && event.seen !== undefined
-      ? `I marked this as ${outcome}. ${escapeText(recordFindingText(event.seen))}`
+      ? `I marked this as ${outcome}. ${escapeText(formatRecordFinding(event.seen))}`
       : `${mention(event.actor)} marked this as ${outcome}${reasonSuffix(event)}.`;
   return outcomeReply(
     order,
@@ -692,7 +692,7 @@ function historyLine(task: Order['task'], entry: OrderLogEntry): string {
   const actorText = entry.actor === SYSTEM || entry.kind === 'finished' ? '' : ` ${formatActor(entry.actor)}`;
   const { ctid, question, reason, reasons, seen, hint, retryReason }: AnyOrderLogEntry = entry;
   const quotedText =
-    reason ?? (seen && recordFindingText(seen)) ?? question ?? (hint && recordFindingText(hint));
+    reason ?? (seen && formatRecordFinding(seen)) ?? question ?? (hint && formatRecordFinding(hint));
   const details = [
     ctid && code(ctid),
     outcomeText(task, entry),

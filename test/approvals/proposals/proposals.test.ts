@@ -5,7 +5,7 @@ import { createProposals, type ProposalConfirmation } from '../../../src/approva
 import { buildChallenge } from '../../../src/approvals/signing/approval.ts';
 import type { SignedCharter } from '../../../src/approvals/signing/ports.ts';
 import type { Requirement } from '../../../src/policy/evaluate.ts';
-import { newDemand, START } from '../../orders/sample.ts';
+import { newRequirements, START } from '../../orders/sample.ts';
 import { contextWith } from '../../support/context.ts';
 import { NO_POLICY } from '../../support/nothing-known.ts';
 import { newTeamSettings } from '../../support/settings.ts';
@@ -33,7 +33,7 @@ const PRICES: Proposal = { ...COMMON, kind: 'prices', payload: [] };
 const FACTS: Proposal = { ...COMMON, kind: 'facts', payload: { names: [] } };
 
 function needing(approvers: readonly string[], signed: boolean, needed = 1): Requirement {
-  const [requirement] = newDemand(['cafe.rest']).list;
+  const [requirement] = newRequirements(['cafe.rest']).list;
   if (requirement === undefined) throw new Error('missing in the sample');
   return { ...requirement, approvers, signed, needed };
 }

@@ -6,7 +6,7 @@ import {
   MAX_KEYS,
   type Trust,
 } from '../../../src/approvals/signing/key-ring.ts';
-import { addedKey, newLog, newSigner, revoking, rootsOf, VERIFIER, vouching } from './sample.ts';
+import { addedKey, newLog, newSigner, rootsOf, signRevocation, signVouch, VERIFIER } from './sample.ts';
 
 const [anna, bob, carol, mallory] = ['U0ANNA', 'U0BOB', 'U0CAROL', 'U0MALLORY'].map((id) =>
   newSigner(id),
@@ -22,7 +22,7 @@ const revoke = (
   by: ReturnType<typeof newSigner>,
 ): KeyLog['revoked'][number] => ({
   ...{ key: of.authenticator.fingerprint, by: by.owner, at: new Date(), n: 9 },
-  signature: revoking(by, of),
+  signature: signRevocation(by, of),
 });
 const trust: Trust = { roots: rootsOf(anna), verifier: VERIFIER, left: new Set() };
 
@@ -133,7 +133,7 @@ test('a vouch copied to another key’s event doesn’t vouch for that key', asy
   const log = newLog([anna, bob, mallory], []);
   const moved = {
     ...log,
-    vouched: [{ key: mallory.authenticator.fingerprint, signature: vouching(anna, bob) }],
+    vouched: [{ key: mallory.authenticator.fingerprint, signature: signVouch(anna, bob) }],
   };
   expect(await validOwners(moved)).toEqual(['U0ANNA']);
 });

@@ -10,8 +10,8 @@ import type { AddedKey, KeyLog } from '../../../src/approvals/signing/key-ring.t
 import { Authenticator } from '../../support/authenticator.ts';
 
 /** The host of the sample keys. */
-export const HERE: RelyingParty = { id: 'steward.example', origin: 'https://steward.example' };
-export const VERIFIER = createVerifier(HERE);
+export const RELYING_PARTY: RelyingParty = { id: 'steward.example', origin: 'https://steward.example' };
+export const VERIFIER = createVerifier(RELYING_PARTY);
 
 /** 64 hex digits, never used before. */
 export const newNonce = () => randomBytes(32).toString('hex');
@@ -22,7 +22,7 @@ export interface Signer {
   readonly authenticator: Authenticator;
 }
 
-export function newSigner(owner: string, relyingParty = HERE): Signer {
+export function newSigner(owner: string, relyingParty = RELYING_PARTY): Signer {
   return { owner, authenticator: new Authenticator(relyingParty) };
 }
 
@@ -32,13 +32,13 @@ export function addedKey({ owner, authenticator }: Signer): AddedKey {
   return {
     ...{ fingerprint, owner, publicKey, credential },
     label: `key of ${owner}`,
-    host: HERE.id,
+    host: RELYING_PARTY.id,
     addedAt: new Date('2026-03-01T09:00:00Z'),
   };
 }
 
 /** One person vouches for the key of another. */
-export function vouching(voucher: Signer, of: Signer): Assertion<VouchChallenge> {
+export function signVouch(voucher: Signer, of: Signer): Assertion<VouchChallenge> {
   return voucher.authenticator.assert({
     by: voucher.owner,
     decision: 'vouch',
@@ -58,7 +58,7 @@ export function newLog(
     added: signers.map(addedKey),
     vouched: vouched.map(([voucher, of]) => ({
       key: of.authenticator.fingerprint,
-      signature: vouching(voucher, of),
+      signature: signVouch(voucher, of),
     })),
     revoked: [],
     isComplete: true,
@@ -67,7 +67,7 @@ export function newLog(
 }
 
 /** One person revokes the key of another. */
-export function revoking(
+export function signRevocation(
   by: Signer,
   of: Signer,
   reason: 'retired' | 'compromised' = 'retired',

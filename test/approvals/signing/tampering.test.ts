@@ -15,7 +15,7 @@ import { buildKeyRing, type KeyLog } from '../../../src/approvals/signing/key-ri
 import { computeFingerprint, coseToSpki, spkiToCose } from '../../../src/approvals/signing/public-key.ts';
 import type { Misbehaviour } from '../../support/authenticator.ts';
 import fc, { runs } from '../../support/properties.ts';
-import { HERE, newLog, newNonce, newSigner, rootsOf } from './sample.ts';
+import { newLog, newNonce, newSigner, RELYING_PARTY, rootsOf } from './sample.ts';
 
 /* Changed signatures and chains are invalid. */
 
@@ -38,7 +38,7 @@ const signed: ApprovalSignature = { signature: carol.authenticator.assert(challe
 
 /** Whether Carol's approval counts. A new verifier has no cached results. */
 async function counts(approval: ApprovalSignature, keys: KeyLog = log, userId = 'U0CAROL'): Promise<boolean> {
-  const verifier = createVerifier(HERE);
+  const verifier = createVerifier(RELYING_PARTY);
   const ring = await buildKeyRing(keys, { roots, verifier, left: new Set() });
   return (await findSignatureDifference({ userId, signed: approval }, subject, ring, verifier)) === undefined;
 }
@@ -120,7 +120,7 @@ test('a signature with a randomly changed chain never counts', async () => {
 });
 
 test('an approval is only valid for its approver, statement, policy version and order', async () => {
-  const verifier = createVerifier(HERE);
+  const verifier = createVerifier(RELYING_PARTY);
   const ring = await buildKeyRing(log, { roots, verifier, left: new Set() });
   const differs = (changes: Partial<typeof subject>, userId = 'U0CAROL') =>
     findSignatureDifference({ userId, signed }, { ...subject, ...changes }, ring, verifier);

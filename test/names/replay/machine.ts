@@ -28,7 +28,7 @@ import type { Sequence, Step } from './sequence.ts';
  */
 
 /** The state after a step. */
-export interface Known {
+export interface NameState {
   readonly date: string | undefined;
   readonly source: string | undefined;
   /** A renewal that the registry doesn't show yet. */
@@ -39,19 +39,19 @@ export interface Known {
   readonly incident: readonly string[];
 }
 
-export interface Replayed {
-  readonly steps: readonly Known[];
+export interface ReplayResult {
+  readonly steps: readonly NameState[];
   /** For the order whose response was lost. */
   readonly evidence: string;
 }
 
-export async function replay({ name, steps }: Sequence): Promise<Replayed> {
+export async function replay({ name, steps }: Sequence): Promise<ReplayResult> {
   let watched: WatchedDomain = createWatchedDomain(name, 'U0ALICE', steps[0]?.at ?? new Date(0));
   let history: NameHistory = {};
   let knownChanges: readonly KnownChange[] = [];
   let incident: Incident | undefined;
   const orders: NameOrder[] = [];
-  const known: Known[] = [];
+  const known: NameState[] = [];
   let lost: { readonly order: Order; readonly item: OrderItem } | undefined;
   const sightings: RegistrySighting[] = [];
   let last: RegistryLookup | undefined;
@@ -124,7 +124,10 @@ export async function replay({ name, steps }: Sequence): Promise<Replayed> {
   return { steps: known, evidence: formatEvidence(evidence) };
 }
 
-function getState({ expiry, renewed, deletedAt, doubt }: WatchedDomain, incident: readonly string[]): Known {
+function getState(
+  { expiry, renewed, deletedAt, doubt }: WatchedDomain,
+  incident: readonly string[],
+): NameState {
   return {
     date: expiry?.at.toISOString(),
     source: expiry?.source,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { replay } from './machine.ts';
-import { sequenceOf } from './sequence.ts';
+import { createSequence } from './sequence.ts';
 
 /*
  * Replays random lives of names, each from a seed, and compares their dates, doubts, incidents and evidence.
@@ -25,7 +25,7 @@ test('random lives of 2,000 names give the same results as before', async () => 
 }, 60_000);
 
 async function replaySeed(seed: number): Promise<string> {
-  const sequence = sequenceOf(seed);
+  const sequence = createSequence(seed);
   const { steps, evidence } = await replay(sequence);
   const lines = steps.map((known, n) => `${sequence.steps[n]?.kind} ${JSON.stringify(known)}`);
   return [...lines, evidence].join('\n');

@@ -59,7 +59,7 @@ const SERVERS = [
 const LOCKS = ['client transfer prohibited', 'client delete prohibited'];
 
 /** The sequence of a seed, which is always the same. */
-export function sequenceOf(seed: number): Sequence {
+export function createSequence(seed: number): Sequence {
   const random = seeded(seed);
   const upTo = (limit: number) => Math.floor(random() * limit);
   const chance = (part: number) => random() < part;

@@ -8,9 +8,9 @@ import type { Order } from '../../../src/orders/order.ts';
 import { stopOrder } from '../../../src/orders/stop.ts';
 import { Secret } from '../../../src/service/secret.ts';
 import { refusalText } from '../../../src/slack/orders/refusal.view.ts';
-import { acceptedOf, gate, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from '../rig.ts';
+import { HOUR_MS, MINUTE_MS, newGate, type Rig, requireAccepted, startRig, waitUntil } from '../rig.ts';
 import { buildRenewal } from '../sample.ts';
-import { DONE, fails, type ScriptedService, untilAborted } from '../scripted-service.ts';
+import { DONE, newServiceError, type ScriptedService, untilAborted } from '../scripted-service.ts';
 
 /* Bulk orders with the real store. */
 
@@ -33,7 +33,7 @@ async function requestDraft(
   task: 'renew' | 'nameservers' | 'transfer' = 'renew',
 ): Promise<Order> {
   const bulk = { rows: rows.map(({ secret, ...row }) => ({ ...row, secret })), findings: [], skipped: 0 };
-  return acceptedOf(await rig.request(task, {}, { bulk }));
+  return requireAccepted(await rig.request(task, {}, { bulk }));
 }
 
 async function approve(rows: readonly Row[], task?: 'renew' | 'nameservers' | 'transfer'): Promise<Order> {
@@ -50,7 +50,8 @@ const nameOf = (ctid: string) => `n${ctid.split('.')[1]}.rest`;
 /** The service refuses these names. */
 const refuseNames = (...refused: readonly string[]): ScriptedService['answer'] => {
   return async ({ ctid }) => {
-    if (refused.includes(nameOf(ctid))) throw fails('refused', { code: 'EF01055', httpStatus: 400 });
+    if (refused.includes(nameOf(ctid)))
+      throw newServiceError('refused', { code: 'EF01055', httpStatus: 400 });
     return DONE;
   };
 };
@@ -83,7 +84,7 @@ describe('a bulk order', () => {
 
   it('can’t be confirmed if one of its names has an open order', async () => {
     const order = await requestDraft(renewals(3));
-    const open = await rig.ask('renew', { names: ['n2.rest'], period: 1 });
+    const open = await rig.requestAccepted('renew', { names: ['n2.rest'], period: 1 });
     expect(await confirmOrder(rig.orders, order.id, 'U0ALICE')).toMatchObject({
       kind: 'already_open',
       order: { id: open.id },
@@ -131,7 +132,7 @@ describe('the rows of a bulk order', () => {
   it('are each sent once with their own input, four at a time', async () => {
     let running = 0;
     let maxRunning = 0;
-    const four = gate();
+    const four = newGate();
     rig.service.answer = async () => {
       running += 1;
       maxRunning = Math.max(maxRunning, running);
@@ -192,7 +193,7 @@ describe('the rows of a bulk order', () => {
         order.id,
       );
     expect(await listSealedRows()).toHaveLength(6);
-    expect(await rig.everything()).not.toContain('CANARY');
+    expect(await rig.dumpDatabase()).not.toContain('CANARY');
     await rig.runDue();
     const sent = rig.service.received.map(({ description }) =>
       'body' in description ? description.body : undefined,
@@ -204,7 +205,7 @@ describe('the rows of a bulk order', () => {
       expect(auth instanceof Secret && auth.reveal()).toBe(`CANARY-${index + 1}`);
     }
     expect(await listSealedRows()).toEqual([]);
-    expect(rig.logged() + (await rig.everything())).not.toContain('CANARY');
+    expect(rig.readLog() + (await rig.dumpDatabase())).not.toContain('CANARY');
   });
 
   it('lose their auth codes when the order is denied or its draft is deleted', async () => {
@@ -220,7 +221,7 @@ describe('the rows of a bulk order', () => {
     expect(await listSealedRows()).toEqual([]);
     await requestDraft(rows, 'transfer');
     expect(await listSealedRows()).toHaveLength(1);
-    rig.pass(16 * MINUTE_MS);
+    rig.advanceClock(16 * MINUTE_MS);
     await rig.recover();
     expect(await listSealedRows()).toEqual([]);
   });
@@ -236,7 +237,7 @@ describe('a bulk order after too many failures', () => {
     const { FAILED: failed = 0 } = countStates(paused);
     expect(failed, 'refused rows, with three others being sent').toBeLessThanOrEqual(6);
     expect(paused.items.filter(({ state }) => state === 'WAITING').length).toBeGreaterThanOrEqual(22);
-    expect(await rig.due(order.id), 'the end of the pause').toMatchObject({
+    expect(await rig.readDueTimes(order.id), 'the end of the pause').toMatchObject({
       work: new Date(rig.now.getTime() + 72 * HOUR_MS),
     });
 
@@ -297,10 +298,10 @@ describe('a bulk order after too many failures', () => {
 
   it('fails if nobody resumes it in time, and sent rows keep their results', async () => {
     const order = await requestPaused();
-    rig.pass(72 * HOUR_MS - 1);
+    rig.advanceClock(72 * HOUR_MS - 1);
     expect(await countSentAfterRun(order)).toBe(0);
     expect(isPaused(await rig.read(order.id))).toBe(true);
-    rig.pass(1);
+    rig.advanceClock(1);
     expect(await resume(order.id, 'U0ALICE')).toMatchObject({ refusal: { code: 'order_expired' } });
     expect(await countSentAfterRun(order)).toBe(0);
     const after = await rig.read(order.id);
@@ -315,7 +316,7 @@ describe('a bulk order after too many failures', () => {
   it('pauses after a wave with more than a tenth unknown, and the rest can be stopped', async () => {
     const lost = ['n5.rest', 'n9.rest', 'n13.rest'];
     rig.service.answer = async ({ ctid }) => {
-      if (lost.includes(nameOf(ctid))) throw fails('unknown_outcome');
+      if (lost.includes(nameOf(ctid))) throw newServiceError('unknown_outcome');
       return DONE;
     };
     const order = await approve(renewals(40));
@@ -344,13 +345,13 @@ describe('a bulk order after too many failures', () => {
     let busy = 3;
     rig.service.answer = async () => {
       busy -= 1;
-      if (busy >= 0) throw fails('busy', { retryAfterMs: 5_000 });
+      if (busy >= 0) throw newServiceError('busy', { retryAfterMs: 5_000 });
       return DONE;
     };
     const order = await approve(renewals(25));
     await rig.runDue();
     expect(countStates(await rig.read(order.id))['SUCCEEDED'], 'rows done before the retry').toBe(17);
-    rig.pass(MINUTE_MS);
+    rig.advanceClock(MINUTE_MS);
     await rig.runDue();
     expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
   });
@@ -365,11 +366,11 @@ describe('a process that dies', () => {
     const order = await approve(renewals(30));
     // Row 6 stays marked as sent, which the next process finds.
     const running = started(order.id);
-    await until('all but one row of the first wave have ended', async () => {
+    await waitUntil('all but one row of the first wave have ended', async () => {
       const { SENT: sent, SUCCEEDED: done } = countStates(await rig.read(order.id));
       return sent === 1 && done === 19;
     });
-    rig.pass(2 * MINUTE_MS);
+    rig.advanceClock(2 * MINUTE_MS);
     await rig.recover();
     expect((await rig.read(order.id)).items[5]).toMatchObject({ state: 'UNKNOWN' });
     rig.service.answer = async () => DONE;

@@ -1,6 +1,6 @@
 import { encode } from 'dns-packet';
 import { describe, expect, test } from 'vitest';
-import { encodeQuestion, type Question, readResponse } from '../../../src/registry/dns/message.ts';
+import { encodeQuery, type Question, readResponse } from '../../../src/registry/dns/message.ts';
 import fc, { runs } from '../../support/properties.ts';
 
 const QUESTION: Question = { name: 'cafe.rest', type: 'A', recursive: true, dnssec: false };
@@ -24,7 +24,7 @@ describe('a packet', () => {
   });
 
   test('that is a question is unrelated', () => {
-    expect(readResponse(encodeQuestion(ID, QUESTION, true), ID, QUESTION).kind).toBe('unrelated');
+    expect(readResponse(encodeQuery(ID, QUESTION, true), ID, QUESTION).kind).toBe('unrelated');
   });
 
   test.each<[string, Question]>([

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { createParentZones } from '../../../src/registry/dns/parent-zones.ts';
-import { gate } from '../../orders/rig.ts';
+import { newGate } from '../../orders/rig.ts';
 import { clientFor, startDns } from './sandbox-dns.ts';
 
 test('concurrent lookups of a zone share its queries, and aborting one doesn’t abort the others', async () => {
   const dns = await startDns();
   const client = clientFor(dns);
-  const { opened, open } = gate();
+  const { opened, open } = newGate();
   const asked: string[] = [];
   const parents = createParentZones(
     {

@@ -12,7 +12,7 @@ import { createDirectory } from '../../../src/slack/outbound/directory.ts';
 import { notify as notifySubject } from '../../../src/slack/outbound/notify.ts';
 import { createSlackWeb, type SlackWeb } from '../../../src/slack/outbound/web.ts';
 import { Prisma } from '../../../src/store/database.ts';
-import { ENDPOINTS, ENOUGH } from '../../orders/sample.ts';
+import { ENDPOINTS, SUFFICIENT_APPROVAL } from '../../orders/sample.ts';
 import { newOrder, startRig } from '../../store/order-rig.ts';
 import { contextWith } from '../../support/context.ts';
 import { buttonsOf, textOf } from '../../support/demo.ts';
@@ -21,7 +21,7 @@ import { NO_POLICY, NOTHING_KNOWN } from '../../support/nothing-known.ts';
 import { notifierDeps } from '../../support/notifier.ts';
 import { orderOf } from '../../support/orders.ts';
 import { slackContextWith } from '../../support/slack-context.ts';
-import { statedBy } from '../orders/samples.ts';
+import { buildSampleStatement } from '../orders/samples.ts';
 
 /* Who gets direct messages about a pending order, and when. Bob lives in London, Carol in New York. */
 
@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await workspace.close();
-  await rig.end();
+  await rig.close();
 });
 
 const { team } = readConfig({
@@ -76,7 +76,7 @@ function notify(
       }),
       savedSettings: loadSettings,
       ...NOTHING_KNOWN,
-      buildStatement: statedBy,
+      buildStatement: buildSampleStatement,
       adminsToNotify,
       now: () => now,
       log: pino({ level: 'silent' }),
@@ -89,7 +89,7 @@ function notify(
 }
 
 const savePending = (changes: Partial<Order> = {}) =>
-  rig.keep(
+  rig.save(
     newOrder({
       channelId: 'D0ALICE',
       isPrivate: true,
@@ -120,7 +120,7 @@ test('approvers who have the card in a direct message are reminded there, at 7:0
   await notify(order, NIGHT_IN_LONDON);
   expect(reminders(order, 'D0BOB'), 'at 2:00 in London').toEqual([]);
   expect(reminders(order, 'D0CAROL'), 'at 21:00 in New York').toHaveLength(1);
-  expect((await rig.due(order.id)).notifications).toEqual(MORNING_IN_LONDON);
+  expect((await rig.findDueTimes(order.id)).notifications).toEqual(MORNING_IN_LONDON);
 
   expect(await rig.notifications.claimDue(at('2026-11-24T06:59:59Z'), 1, 10)).not.toContainEqual({
     kind: 'order',
@@ -131,15 +131,24 @@ test('approvers who have the card in a direct message are reminded there, at 7:0
   expect(more).toEqual([]);
   expect(reminder?.thread_ts).toBe(card?.ts);
   expect(reminders(order, 'D0CAROL'), 'already reminded').toHaveLength(1);
-  expect((await rig.due(order.id)).notifications).toBeUndefined();
+  expect((await rig.findDueTimes(order.id)).notifications).toBeUndefined();
 });
 
 test('a person whose approval is in the log isn’t reminded, even if the rows differ', async () => {
   const order = await savePending();
   await notify(order, NIGHT_IN_LONDON);
-  const approved = { type: 'approved', ...ENOUGH, by: 'U0CAROL', validApprovers: ['U0CAROL'] } as const;
+  const approved = {
+    type: 'approved',
+    ...SUFFICIENT_APPROVAL,
+    by: 'U0CAROL',
+    validApprovers: ['U0CAROL'],
+  } as const;
   const isApproved = false;
-  await rig.apply(order.id, { ...approved, progress: { ...ENOUGH.progress, isApproved } }, NIGHT_IN_LONDON);
+  await rig.apply(
+    order.id,
+    { ...approved, progress: { ...SUFFICIENT_APPROVAL.progress, isApproved } },
+    NIGHT_IN_LONDON,
+  );
   await rig.database.run(Prisma.sql`UPDATE approvals SET user_id = 'U0BOB' WHERE order_id = ${order.id}`);
   await remind(order, MORNING_IN_LONDON);
   await notify(order, MORNING_IN_LONDON);
@@ -159,7 +168,7 @@ test('an order over a budget is sent to the admins, except for its requester', a
     order.id,
     {
       type: 'approved',
-      ...ENOUGH,
+      ...SUFFICIENT_APPROVAL,
       by: 'U0CAROL',
       validApprovers: ['U0CAROL'],
       budget: { exceeded: [OVERRUN], admins: [] },

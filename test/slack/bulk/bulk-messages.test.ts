@@ -16,7 +16,7 @@ import { NOTHING_KNOWN } from '../../support/nothing-known.ts';
 import { notifierDeps } from '../../support/notifier.ts';
 import { newTeamSettings } from '../../support/settings.ts';
 import { slackContextWith } from '../../support/slack-context.ts';
-import { statedBy } from '../orders/samples.ts';
+import { buildSampleStatement } from '../orders/samples.ts';
 
 /* How often messages about an order that changes constantly are updated. */
 
@@ -35,7 +35,7 @@ beforeEach(() => {
 });
 afterAll(async () => {
   await workspace.close();
-  await rig.end();
+  await rig.close();
 });
 
 const context = () =>
@@ -45,7 +45,7 @@ const context = () =>
     orders: contextWith({ store: rig.store, ...NO_MONEY, serviceEndpoints: ENDPOINTS, now: () => now }),
     savedSettings: async () => newTeamSettings(),
     ...NOTHING_KNOWN,
-    buildStatement: statedBy,
+    buildStatement: buildSampleStatement,
     adminsToNotify: async () => ['U0ADA'],
     now: () => now,
     log: pino({ level: 'silent' }),
@@ -85,7 +85,7 @@ async function startBulkOrder(label: string): Promise<Order> {
     names,
   );
   const rows = items.map((item) => ({ ...item, input: { names: [item.name], period: 1 } }));
-  const order = await rig.keep({ ...kept, items: rows });
+  const order = await rig.save({ ...kept, items: rows });
   await rig.apply(order.id, { type: 'claimed', workerId: 'w' }, now);
   return send(order, 1);
 }

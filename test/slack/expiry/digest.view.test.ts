@@ -3,7 +3,7 @@ import { toWatchedReminder } from '../../../src/expiry/digest.ts';
 import { createWatchedDomain } from '../../../src/expiry/newly-watched.ts';
 import { planReminders } from '../../../src/expiry/plan.ts';
 import type { DigestHead, WatchedDomain } from '../../../src/expiry/ports.ts';
-import { listWaitingSteps } from '../../../src/money/waiting.ts';
+import { listDelayStages } from '../../../src/money/waiting.ts';
 import { loadWaitingCostCalculator } from '../../../src/slack/approvals/waiting.ts';
 import {
   type CalculateWaitingCost,
@@ -19,7 +19,7 @@ import { slackContextWith } from '../../support/context.ts';
 import { buttonsOf as buttonIds, textOf } from '../../support/demo.ts';
 import { phoneLines, unreadable } from '../../support/reading.ts';
 import { newTeamSettings } from '../../support/settings.ts';
-import { blocksOf, expectBlocks, expectMessage, pinged } from '../kit/limits.ts';
+import { expectBlocks, expectMessage, listMentions, toWireBlocks } from '../kit/limits.ts';
 
 const NOW = new Date('2027-06-14T09:00:00Z');
 const DAY_MS = 86_400_000;
@@ -56,7 +56,7 @@ function head(domains: readonly WatchedDomain[], more: Partial<DigestHead> = {})
 }
 
 function buttonsOf({ blocks }: Pick<Message, 'blocks'>): string[] {
-  return buttonIds({ blocks: blocksOf(blocks) });
+  return buttonIds({ blocks: toWireBlocks(blocks) });
 }
 
 function read(message: Message): string {
@@ -114,7 +114,7 @@ describe('a digest of twelve names', () => {
   const twelve = (days: number, more: Partial<WatchedDomain> = {}) =>
     head(Array.from({ length: 12 }, (_, n) => watch(`restaurant${n}.rest`, days, more)));
   const calculateCosts: CalculateWaitingCost = (watched) =>
-    listWaitingSteps(
+    listDelayStages(
       ['renew', 'restore'].map((task) => ({
         zone: 'rest',
         task: task === 'renew' ? 'renew' : 'restore',
@@ -130,7 +130,7 @@ describe('a digest of twelve names', () => {
 
   test.each([7, 14, 30, 60])('is short on a phone %s days ahead', (days) => {
     const head = { ...twelve(days), ownerless: { withoutOwner: 5, ownerLeft: 2 } };
-    expect(phoneLines(blocksOf(digestHead(head, calculateCosts).blocks))).toBeLessThanOrEqual(34);
+    expect(phoneLines(toWireBlocks(digestHead(head, calculateCosts).blocks))).toBeLessThanOrEqual(34);
   });
 
   test('lists each name once and has buttons for all of them', () => {
@@ -141,7 +141,7 @@ describe('a digest of twelve names', () => {
     });
     expect(JSON.stringify(rest).match(/\*restaurant7\.rest\*/g)).toHaveLength(1);
     expect(buttonsOf(message).slice(-2)).toEqual(['reminder_renew_many', 'reminder_all']);
-    expect(unreadable(message.text, blocksOf(message.blocks))).toEqual([]);
+    expect(unreadable(message.text, toWireBlocks(message.blocks))).toEqual([]);
   });
 });
 
@@ -149,7 +149,7 @@ test('a name that is too long for a menu’s value has buttons instead', () => {
   const long = `${'x'.repeat(60)}.${'y'.repeat(60)}.example`;
   const longest = (extra: number) => `${'z'.repeat(extra)}.${long}`;
   const listBlockTypes = (name: string) =>
-    blocksOf(digestHead(head([watch(name, 7)])).blocks).map(({ type }) => type);
+    toWireBlocks(digestHead(head([watch(name, 7)])).blocks).map(({ type }) => type);
   expect(`reminder_snooze:${longest(4)}`).toHaveLength(150);
   expect(listBlockTypes(longest(4))).toEqual(['header', 'section']);
   expect(listBlockTypes(longest(5))).toEqual(['header', 'section', 'actions']);
@@ -243,8 +243,8 @@ describe('the entry of a name', () => {
 
   test('mentions the person who registered the name only at the last threshold', () => {
     const more = { registeredBy: 'U0CAROL' };
-    expect(pinged(digestHead(head([watch('cafe.rest', 1, more)])))).toEqual(['U0CAROL']);
-    expect(pinged(digestHead(head([watch('cafe.rest', 3, more)])))).toEqual([]);
+    expect(listMentions(digestHead(head([watch('cafe.rest', 1, more)])))).toEqual(['U0CAROL']);
+    expect(listMentions(digestHead(head([watch('cafe.rest', 3, more)])))).toEqual([]);
   });
 });
 
@@ -353,7 +353,9 @@ describe('a name that a mandate renews', () => {
       /\*cafe\.rest\* · 10 days · renew by [\s\S]*\*mandated\.rest\* · 7 days · a mandate renews it on 17 Jun/,
     );
     expect(read(both)).not.toContain('not guaranteed');
-    expect(blocksOf(both.blocks).filter(({ block_id: id }) => String(id).startsWith('due_'))).toHaveLength(2);
+    expect(
+      toWireBlocks(both.blocks).filter(({ block_id: id }) => String(id).startsWith('due_')),
+    ).toHaveLength(2);
     const alone = digestHead(head([watch('mandated.rest', 7)], { renewals }));
     expect(alone.text).toBe('mandated.rest expires in 7 days, a mandate renews it on 17 Jun');
     const all = new Map([...renewals, ['cafe.rest', '2027-06-20'] as const]);

@@ -14,9 +14,9 @@ import {
   unavailableBlocks,
 } from '../../../src/slack/home/home.view.ts';
 import { newBriefing } from '../../support/briefing.ts';
-import { rendered } from '../../support/rendered.ts';
+import { renderText } from '../../support/rendered.ts';
 import { expectBlocks } from '../kit/limits.ts';
-import { ASKED_AT, SAMPLE_INPUTS, sampleOrder, statedBy } from '../orders/samples.ts';
+import { buildSampleStatement, REQUESTED_AT, SAMPLE_INPUTS, sampleOrder } from '../orders/samples.ts';
 
 function newListed(name: string, day: string, daysLeft: number): ListedName {
   const domain = {
@@ -24,15 +24,15 @@ function newListed(name: string, day: string, daysLeft: number): ListedName {
     version: 1,
     expiry: { at: new Date(day), source: 'rdap' as const },
     addedBy: 'U0ALICE',
-    addedAt: ASKED_AT,
+    addedAt: REQUESTED_AT,
     registeredBy: undefined,
     changed: undefined,
     renewed: undefined,
     trusted: undefined,
     deletedAt: undefined,
-    lastLookupAt: ASKED_AT,
+    lastLookupAt: REQUESTED_AT,
     deletionPhase: undefined,
-    nextRegistryAt: ASKED_AT,
+    nextRegistryAt: REQUESTED_AT,
     doubt: undefined,
     whois: undefined,
     snooze: undefined,
@@ -60,13 +60,13 @@ const FULL: HomeData = {
     login: 'bob',
     application: undefined,
     isActive: true,
-    verifiedAt: ASKED_AT,
+    verifiedAt: REQUESTED_AT,
   },
   isAdmin: true,
   incidents: [],
   unreadableGroups: [],
   toDecide: [PENDING_ORDER],
-  briefings: new Map([[PENDING_ORDER.id, newBriefing({ statement: statedBy(PENDING_ORDER) })]]),
+  briefings: new Map([[PENDING_ORDER.id, newBriefing({ statement: buildSampleStatement(PENDING_ORDER) })]]),
   toResolve: [sampleOrder('UNKNOWN')],
   toReview: [],
   standIn: undefined,
@@ -83,7 +83,7 @@ const FULL: HomeData = {
 it('the Home tab of an admin who approves matches its snapshot', () => {
   const blocks = homeBlocks(FULL);
   expectBlocks(blocks, 'home');
-  expect(rendered(blocks)).toMatchSnapshot();
+  expect(renderText(blocks)).toMatchSnapshot();
 });
 
 it.each([
@@ -105,13 +105,13 @@ it('unexplained changes of names come first, three at most', () => {
       {
         change: {
           ...{ kind: 'registrar', fact: 'registrar', before: ['name:Ours'], after: ['name:Theirs'] },
-          ...{ beforeLastSeenAt: ASKED_AT, afterFirstSeenAt: ASKED_AT },
+          ...{ beforeLastSeenAt: REQUESTED_AT, afterFirstSeenAt: REQUESTED_AT },
         },
         orders: [],
       },
     ],
     history: {},
-    at: ASKED_AT,
+    at: REQUESTED_AT,
   });
   if (update === undefined) throw new Error('no incident was opened');
   const incident = { ...update.after, channelId: 'C0ALERTS' };
@@ -149,7 +149,7 @@ it('the Home tab of a new person matches its snapshot', () => {
     briefings: new Map(),
   });
   expectBlocks(blocks, 'home');
-  expect(rendered(blocks)).toMatchSnapshot();
+  expect(renderText(blocks)).toMatchSnapshot();
 });
 
 it('people without an account see what is pending for them, then the first steps, and little else', () => {
@@ -213,7 +213,7 @@ function buildOrderImpact(impact: Impact): OrderImpact {
 }
 
 function renderHome(order: Order, found: Pick<Briefing, 'cost' | 'impact'>): string {
-  const briefings = new Map([[order.id, newBriefing({ statement: statedBy(order), ...found })]]);
+  const briefings = new Map([[order.id, newBriefing({ statement: buildSampleStatement(order), ...found })]]);
   return JSON.stringify(homeBlocks({ ...FULL, toDecide: [order], briefings }));
 }
 
@@ -298,7 +298,7 @@ it('the Home tab stays within Slack’s limits if every part is full and every l
     briefings: new Map(
       orders.map((order) => [
         order.id,
-        newBriefing({ statement: statedBy(order), cost: COST, impact: buildOrderImpact(impact) }),
+        newBriefing({ statement: buildSampleStatement(order), cost: COST, impact: buildOrderImpact(impact) }),
       ]),
     ),
     toResolve: orders.map((order) => ({ ...order, state: 'UNKNOWN' })),
@@ -307,7 +307,7 @@ it('the Home tab stays within Slack’s limits if every part is full and every l
       canSignOff: true,
     })),
     open: orders,
-    standIn: { userId: 'U0CAROL', until: ASKED_AT },
+    standIn: { userId: 'U0CAROL', until: REQUESTED_AT },
     unreadableGroups: ['S0APPROVERS'],
     money: {
       month: '2026-11',

@@ -17,7 +17,7 @@ import {
 } from '../../../src/slack/kit/blocks.ts';
 import { failOnTruncation } from '../../setup.ts';
 import fc from '../../support/properties.ts';
-import { expectBlocks, expectMessage, pinged } from './limits.ts';
+import { expectBlocks, expectMessage, listMentions } from './limits.ts';
 
 const words = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 4_000 });
 
@@ -80,7 +80,7 @@ describe('a table', () => {
         '*Orders*\nWhat  ·  Who  ·  When\nRenew &lt;!channel&gt;  ·  <@U0ALICE>  ·  <!date^0^{date_short_pretty} {time}|1970-01-01 00:00 UTC>',
       ),
     );
-    expect(pinged(message('x', [block]))).not.toContain('channel');
+    expect(listMentions(message('x', [block]))).not.toContain('channel');
   });
 
   it('keeps all rows in the text that replaces it', () => {

@@ -16,13 +16,13 @@ import { hasNewBlocks, replaceNewBlocks } from '../../../src/slack/kit/blocks.ts
 const wire = z.record(z.string(), z.json());
 const wireBlocks = z.array(wire);
 
-export function blocksOf(blocks: readonly AnyBlock[]) {
+export function toWireBlocks(blocks: readonly AnyBlock[]) {
   return wireBlocks.parse(JSON.parse(JSON.stringify(blocks)));
 }
 
 /** Slack accepts the blocks on a surface, and in a message also without the newer kinds. */
 export function expectBlocks(blocks: readonly AnyBlock[], surface: Surface): void {
-  const sent = blocksOf(blocks);
+  const sent = toWireBlocks(blocks);
   expect(checkBlocks(sent, surface, '/blocks').map(describeProblem)).toEqual([]);
   if (surface === 'message') {
     expect(textLength(sent), 'all text of the blocks').toBeLessThanOrEqual(LIMITS.message.blocksText);
@@ -43,11 +43,11 @@ export function expectView(view: object, kind: 'modal' | 'home'): void {
 }
 
 /** The mentions of a message, with and without the newer blocks. */
-export function pinged(message: Message): string[] {
+export function listMentions(message: Message): string[] {
   return [
     ...new Set([
-      ...mentionsIn(message.text, blocksOf(message.blocks)),
-      ...mentionsIn('', blocksOf(replaceNewBlocks(message.blocks))),
+      ...mentionsIn(message.text, toWireBlocks(message.blocks)),
+      ...mentionsIn('', toWireBlocks(replaceNewBlocks(message.blocks))),
     ]),
   ];
 }

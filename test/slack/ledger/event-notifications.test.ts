@@ -38,7 +38,7 @@ const now = () => new Date(nowMs);
 beforeAll(async () => {
   [database, workspace] = await Promise.all([createTestDatabase(), startWorkspace()]);
   db = openDatabase({ url: database.url });
-  await createInstallationStore(db).serve(TEAM);
+  await createInstallationStore(db).assignWorkspace(TEAM);
   await watchName(watchList(), async () => undefined, 'cafe.rest', '2027-06-20', 'U0ALICE');
 });
 beforeEach(async () => {

@@ -2,10 +2,10 @@ import { type Message, startWorkspace, type Workspace } from '@domain-steward/sl
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createWatchedDomain } from '../../../src/expiry/newly-watched.ts';
 import {
-  confirmAsOurs,
+  confirmOwnChange,
   hashIncident,
   type Incident,
-  markRaised,
+  markAlarmRaised,
   updateIncidents,
 } from '../../../src/names/incident.ts';
 import type { IncidentStore, NameRecordStore } from '../../../src/names/ports.ts';
@@ -182,7 +182,7 @@ test('a new change is posted in the thread with the same mentions, and the messa
 test('a concurrent lookup doesn’t overwrite a decision', async () => {
   const incident = await saveIncident('pending_transfer');
   const known = await observations.find('cafe.rest');
-  const raised = markRaised(incident, 'U0ALICE');
+  const raised = markAlarmRaised(incident, 'U0ALICE');
   if (known === undefined || !raised.ok) throw new Error('the change was refused');
   await incidents.change(incident, raised.incident, { kind: 'incident_raised', actor: 'U0ALICE' }, now());
   const change = { kind: 'registrar', fact: 'registrar', before: ['a'], after: ['b'] } as const;
@@ -226,7 +226,7 @@ test('a decision made while the alert is being posted is posted, too', async () 
       if (message.purpose !== 'runbook' || wasRaised) return isFirst;
       wasRaised = true;
       const current = await incidents.find(subject.id);
-      const raised = current && markRaised(current, 'U0ALICE');
+      const raised = current && markAlarmRaised(current, 'U0ALICE');
       if (current === undefined || !raised?.ok) throw new Error('the change was refused');
       const decision = { kind: 'incident_raised', actor: 'U0ALICE' } as const;
       expect(await incidents.change(current, raised.incident, decision, now())).toBe(true);
@@ -264,7 +264,7 @@ test('the countdown of a transfer continues until a person explains it', async (
   const current = await incidents.find(incident.id);
   const said =
     current &&
-    confirmAsOurs(current, { by: 'U0BOB', reason: 'ours', shownHash: hashIncident(current) }, false);
+    confirmOwnChange(current, { by: 'U0BOB', reason: 'ours', shownHash: hashIncident(current) }, false);
   if (current === undefined || !said?.ok) throw new Error('the change was refused');
   await incidents.change(
     current,

@@ -14,7 +14,7 @@ import { type NameScreen, nameScreen } from '../../../src/slack/names/name.view.
 import { namesMessage } from '../../../src/slack/names/portfolio.view.ts';
 import { buttonsOf as buttonIds, textOf } from '../../support/demo.ts';
 import { phoneLines, unreadable } from '../../support/reading.ts';
-import { blocksOf, expectMessage } from '../kit/limits.ts';
+import { expectMessage, toWireBlocks } from '../kit/limits.ts';
 
 /* Lists of names and the screen of one: one line per name, unusual facts always visible, and no technical values. */
 
@@ -43,8 +43,8 @@ const calculateCost = () => [{ kind: 'renew' as const, until: '2027-06-30', rene
 /** A message's text, after checks that it is readable and within Slack's limits. */
 function read(message: Message): string {
   expectMessage(message);
-  expect(unreadable(message.text, blocksOf(message.blocks))).toEqual([]);
-  return textOf({ text: message.text, blocks: blocksOf(message.blocks) });
+  expect(unreadable(message.text, toWireBlocks(message.blocks))).toEqual([]);
+  return textOf({ text: message.text, blocks: toWireBlocks(message.blocks) });
 }
 
 const showExpiring = (names: readonly ListedName[]) =>
@@ -61,8 +61,8 @@ test('the expiring list has a line and a menu per name, and its notification nam
   const text = read(page);
   expect(page.text).toBe('20 names expiring within 90 days, first place0.rest: 3 days, about €18.00');
   expect(text).toContain('*place4.rest* · 7 days · renew by 20 Jun, about €18.00\n');
-  expect(phoneLines(blocksOf(page.blocks))).toBeLessThanOrEqual(20 * 2 + 4);
-  expect(buttonIds({ blocks: blocksOf(page.blocks) }).slice(0, 3)).toEqual([
+  expect(phoneLines(toWireBlocks(page.blocks))).toBeLessThanOrEqual(20 * 2 + 4);
+  expect(buttonIds({ blocks: toWireBlocks(page.blocks) }).slice(0, 3)).toEqual([
     'reminder_renew',
     'reminder_snooze',
     'reminder_lapse',
@@ -121,8 +121,8 @@ test('the names list has one line per name, two buttons and a menu', () => {
   expect(page.text).toBe('50 names matching zone:rest, about €882.00 a year');
   expect(text).toContain('*place0.rest* · 20 Jun (6 days) · €18.00 · <@U0ADA> · `brand`\n');
   expect(text).toContain('*place1.rest* · 20 Jun (6 days) · no price\n');
-  expect(phoneLines(blocksOf(page.blocks))).toBeLessThanOrEqual(2 * 50 + 12);
-  expect(buttonIds({ blocks: blocksOf(page.blocks) })).toEqual([
+  expect(phoneLines(toWireBlocks(page.blocks))).toBeLessThanOrEqual(2 * 50 + 12);
+  expect(buttonIds({ blocks: toWireBlocks(page.blocks) })).toEqual([
     'names_renew',
     'names_edit',
     'names_export',
@@ -205,7 +205,7 @@ const changeOf = (kind: IncidentKind): ListedIncident['changes'][number] => ({
 
 test('the name screen offers no renewal during a registrar incident, and links to all open incidents', () => {
   const listButtons = (...incidents: ListedIncident[]) =>
-    buttonIds({ blocks: blocksOf(nameScreen({ ...usualName(), incidents }).blocks) });
+    buttonIds({ blocks: toWireBlocks(nameScreen({ ...usualName(), incidents }).blocks) });
   expect(listButtons()).toContain('reminder_renew');
   expect(listButtons(incidentOf(1, 'lock'))).toContain('reminder_renew');
   expect(listButtons(incidentOf(1, 'registrar'))).not.toContain('reminder_renew');
@@ -221,7 +221,7 @@ test('the name screen fits on a phone if nothing is unusual', () => {
   expect(message.text).toBe('cafe.rest, about €18.00: Expires 13 Aug 2027 (in 60 days).');
   for (const usual of ['registry', 'Delegation', 'Not seen', 'History', ':white_check_mark:'])
     expect(text.split('\n').slice(0, -1).join('\n')).not.toContain(usual);
-  expect(phoneLines(blocksOf(message.blocks))).toBeLessThanOrEqual(26);
+  expect(phoneLines(toWireBlocks(message.blocks))).toBeLessThanOrEqual(26);
 });
 
 test('the lapse question is short, and has the impact, the deadlines and their costs', () => {
@@ -245,5 +245,5 @@ test('the lapse question is short, and has the impact, the deadlines and their c
   expect(message.text).toBe('cafe.rest, about €18.00: let it lapse? Requested by <@U0ALICE>: “it is over”');
   expect(text).toContain('*Let* *cafe.rest* *lapse?*\n');
   expect(text).toContain('Deadlines and costs: renew by 30 Jun, about €18.00');
-  expect(phoneLines(blocksOf(message.blocks))).toBeLessThanOrEqual(14);
+  expect(phoneLines(toWireBlocks(message.blocks))).toBeLessThanOrEqual(14);
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { ownerLeftMessage, ownerlessLine } from '../../../src/slack/names/owner.view.ts';
 import { buttonsOf, textOf } from '../../support/demo.ts';
 import { phoneLines } from '../../support/reading.ts';
-import { blocksOf, expectMessage } from '../kit/limits.ts';
+import { expectMessage, toWireBlocks } from '../kit/limits.ts';
 
 const names = Array.from({ length: 100 }, (_, index) => `name-${index}.rest`);
 
@@ -10,7 +10,7 @@ describe('the alert about a person who left', () => {
   test('lists ten of 400 names and says how many follow', () => {
     const alert = ownerLeftMessage('U0CAROL', { names, total: 400 });
     expectMessage(alert);
-    const blocks = blocksOf(alert.blocks);
+    const blocks = toWireBlocks(alert.blocks);
     expect(alert.text).toMatch(
       /^<@U0CAROL> has left, so 400 names need an owner: name-0.rest, .* and 390 more$/,
     );

@@ -7,12 +7,12 @@ import type { Impact, ImpactItem } from '../../../src/names/impact.ts';
 import type { Order } from '../../../src/orders/order.ts';
 import { findTask } from '../../../src/orders/tasks.ts';
 import { orderDetailsView } from '../../../src/slack/orders/order-details.view.ts';
-import { newDemand } from '../../orders/sample.ts';
+import { newRequirements } from '../../orders/sample.ts';
 import { newBriefing } from '../../support/briefing.ts';
-import { approvedBy, orderEvent } from '../../support/log.ts';
-import { phoneLines, seen } from '../../support/reading.ts';
-import { blocksOf } from '../kit/limits.ts';
-import { ASKED_AT, cardOf, SAMPLE_INPUTS, sampleOrder, statedBy } from './samples.ts';
+import { createApprovalEvent, orderEvent } from '../../support/log.ts';
+import { phoneLines, renderMrkdwn } from '../../support/reading.ts';
+import { toWireBlocks } from '../kit/limits.ts';
+import { buildSampleStatement, REQUESTED_AT, renderCard, SAMPLE_INPUTS, sampleOrder } from './samples.ts';
 
 /*
  * The table of facts in docs/wording.md, row by row: an unusual fact is visible on the card, a usual one is not.
@@ -21,7 +21,7 @@ import { ASKED_AT, cardOf, SAMPLE_INPUTS, sampleOrder, statedBy } from './sample
 
 const NAMES = ['cafe.rest'];
 const DECISION: PendingDecision = {
-  requirements: newDemand(NAMES),
+  requirements: newRequirements(NAMES),
   isStricter: false,
   policyVersion: 3,
   decidedBy: [],
@@ -46,12 +46,12 @@ const USUAL: Partial<Briefing> = {
   approvers: ['U0BOB', 'S0APPROVERS'],
   decision: DECISION,
   history: [],
-  now: ASKED_AT,
+  now: REQUESTED_AT,
   cost: calculateCost(3_600),
 };
 
 function assessImpact(...items: readonly ImpactItem[]): Impact {
-  return { task: 'delete', seenAt: ASKED_AT, items, isInUse: 'yes', areNewNameserversReady: undefined };
+  return { task: 'delete', seenAt: REQUESTED_AT, items, isInUse: 'yes', areNewNameserversReady: undefined };
 }
 
 function newTask(task: Order['task'], changes: Partial<Order> = {}, names: readonly string[] = NAMES): Order {
@@ -93,19 +93,19 @@ const CASES: readonly Case[] = [
     'approvals given',
     sampleOrder('PENDING', { approvalsRequired: 2 }),
     {
-      history: [approvedBy(sampleOrder('PENDING', { approvalsRequired: 2 }), ['U0CAROL'])],
-      decision: { ...DECISION, requirements: newDemand(NAMES, 2) },
+      history: [createApprovalEvent(sampleOrder('PENDING', { approvalsRequired: 2 }), ['U0CAROL'])],
+      decision: { ...DECISION, requirements: newRequirements(NAMES, 2) },
     },
     ['1 of 2 approvals (@person)'],
   ],
   [
     'approvals given',
-    sampleOrder('PENDING', { approvals: [{ userId: 'U0ADA', at: ASKED_AT, agreedExcess: [] }] }),
+    sampleOrder('PENDING', { approvals: [{ userId: 'U0ADA', at: REQUESTED_AT, agreedExcess: [] }] }),
     {
       history: [
         orderEvent('approved', 'PENDING', {
           progress: {
-            requirements: newDemand(NAMES).list.map((requirement) => ({ ...requirement, slots: [] })),
+            requirements: newRequirements(NAMES).list.map((requirement) => ({ ...requirement, slots: [] })),
             isApproved: false,
             isStricter: false,
             policyVersion: 0,
@@ -122,9 +122,9 @@ const CASES: readonly Case[] = [
       decision: {
         ...DECISION,
         requirements: {
-          ...newDemand(NAMES),
+          ...newRequirements(NAMES),
           list: [
-            ...newDemand(NAMES).list,
+            ...newRequirements(NAMES).list,
             {
               rule: { kind: 'rule', name: 'brand', index: 0, version: 3 },
               names: NAMES,
@@ -190,7 +190,7 @@ function textOf(blocks: readonly object[]): string {
     if (key === 'text' && typeof value === 'string') texts.push(value);
     return value;
   });
-  return seen(texts.join('\n'));
+  return renderMrkdwn(texts.join('\n'));
 }
 
 describe('the facts of a card', () => {
@@ -217,17 +217,17 @@ describe('the facts of a card', () => {
   });
 
   it.each(CASES)('include “%s” if unusual (%#)', (_fact, order, extras, texts) => {
-    const card = cardOf(order, { ...USUAL, ...extras });
+    const card = renderCard(order, { ...USUAL, ...extras });
     const shown = textOf([{ text: card.text }, ...card.blocks]);
     for (const text of texts) expect(shown).toContain(text);
-    const usual = cardOf(waiting, USUAL);
+    const usual = renderCard(waiting, USUAL);
     const before = textOf([{ text: usual.text }, ...usual.blocks]);
     for (const text of texts) expect(before, 'a usual order doesn’t have it').not.toContain(text);
   });
 
   it('have their explanations in Details', () => {
     const history = [orderEvent('requested', 'PENDING', { price: calculateCost(3_600) })];
-    const briefing = newBriefing({ ...USUAL, statement: statedBy(waiting), history });
+    const briefing = newBriefing({ ...USUAL, statement: buildSampleStatement(waiting), history });
     const origin = { channelId: 'C1' };
     const view = orderDetailsView({ order: waiting, briefing, canDecide: true, origin, page: 1 });
     const shown = textOf(view.blocks);
@@ -246,7 +246,7 @@ describe('the facts of a card', () => {
     const order = sampleOrder('SUCCEEDED', { emergencyApprovedBy: 'U0ADA' });
     const reason = 'the shop is down, '.repeat(10);
     const history = [
-      orderEvent('emergency_approved', 'APPROVED', { reason, actor: 'U0ADA', version: 2, at: ASKED_AT }),
+      orderEvent('emergency_approved', 'APPROVED', { reason, actor: 'U0ADA', version: 2, at: REQUESTED_AT }),
     ];
     const data = { created: '2026-11-21T10:00:00Z' };
     const items = order.items.map((item) => ({
@@ -254,7 +254,7 @@ describe('the facts of a card', () => {
       result: { ...item.result, summary: { code: 'done' } as const, data },
     }));
     const ended = { ...order, items };
-    const briefing = newBriefing({ ...USUAL, statement: statedBy(waiting), history });
+    const briefing = newBriefing({ ...USUAL, statement: buildSampleStatement(waiting), history });
     const view = orderDetailsView({
       order: ended,
       briefing,
@@ -271,20 +271,26 @@ describe('the facts of a card', () => {
       'Created: ',
     ])
       expect(shown).toContain(text);
-    expect(phoneLines(blocksOf(cardOf(ended, briefing).blocks))).toBeLessThanOrEqual(6);
+    expect(phoneLines(toWireBlocks(renderCard(ended, briefing).blocks))).toBeLessThanOrEqual(6);
   });
 
   it('of an accepted task include the approver and the transfer lock', () => {
     const name = 'cafe-downtown.rest';
     const accepted = sampleOrder('SUCCEEDED', { task: 'owner-change', input: { name } }, [name]);
-    const order = { ...accepted, items: accepted.items.map((item) => ({ ...item, answeredAt: ASKED_AT })) };
-    const { blocks } = cardOf(order, newBriefing({ ...USUAL, history: [approvedBy(order, ['U0BOB'])] }));
-    const text = textOf(blocksOf(blocks));
+    const order = {
+      ...accepted,
+      items: accepted.items.map((item) => ({ ...item, answeredAt: REQUESTED_AT })),
+    };
+    const { blocks } = renderCard(
+      order,
+      newBriefing({ ...USUAL, history: [createApprovalEvent(order, ['U0BOB'])] }),
+    );
+    const text = textOf(toWireBlocks(blocks));
     expect(text).toMatch(/approved by @person · no transfers until \d+ \w+ \d{4}\n/);
     expect(text).not.toContain('…');
   });
 
   it('keep a usual card short', () => {
-    expect(phoneLines(blocksOf(cardOf(waiting, USUAL).blocks))).toBeLessThanOrEqual(12);
+    expect(phoneLines(toWireBlocks(renderCard(waiting, USUAL).blocks))).toBeLessThanOrEqual(12);
   });
 });

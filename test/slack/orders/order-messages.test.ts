@@ -18,7 +18,7 @@ import { notifierDeps } from '../../support/notifier.ts';
 import { orderOf } from '../../support/orders.ts';
 import { newTeamSettings } from '../../support/settings.ts';
 import { slackContextWith } from '../../support/slack-context.ts';
-import { statedBy } from './samples.ts';
+import { buildSampleStatement } from './samples.ts';
 
 /* Cards and threads of orders that change between two reads. */
 
@@ -33,7 +33,7 @@ beforeAll(async () => {
 beforeEach(() => workspace.faults.clear());
 afterAll(async () => {
   await workspace.close();
-  await rig.end();
+  await rig.close();
 });
 
 /** A test's replacements for parts of the notifier. */
@@ -59,7 +59,7 @@ function notifyOrder(
     }),
     savedSettings: settings,
     ...NOTHING_KNOWN,
-    buildStatement: statedBy,
+    buildStatement: buildSampleStatement,
     adminsToNotify: async () => ['U0ADA'],
     now,
     log: pino({ level: 'silent' }),
@@ -75,7 +75,7 @@ const apply = (order: Order, event: OrderEvent) => rig.apply(order.id, event, ne
 
 /** An order whose first request is running. */
 async function createSendingOrder(): Promise<Order> {
-  const order = await rig.keep(newOrder({ state: 'APPROVED', expiresAt: undefined, remindAt: undefined }));
+  const order = await rig.save(newOrder({ state: 'APPROVED', expiresAt: undefined, remindAt: undefined }));
   await apply(order, { type: 'claimed', workerId: 'w' });
   return apply(order, { type: 'sending', workerId: 'w', n: 1 });
 }
@@ -108,7 +108,7 @@ test('a result is posted with its content, even if the order ended after it was 
 });
 
 test('a draft whose confirmation and sending the database lost is posted as unknown', async () => {
-  const order = await rig.keep(newOrder({ state: 'DRAFT', remindAt: undefined }));
+  const order = await rig.save(newOrder({ state: 'DRAFT', remindAt: undefined }));
   await notifyOrder({}, order.id);
   expect(messagesOf(order), 'while it is a draft').toEqual([]);
   const lostRequest = { n: 1, sentAt: T0, attempts: 1, outcome: 'SUCCEEDED', result: DONE } as const;
@@ -120,7 +120,7 @@ test('a draft whose confirmation and sending the database lost is posted as unkn
 });
 
 test('a card posted by a bot that died is adopted when its button is clicked', async () => {
-  const order = await rig.keep(newOrder());
+  const order = await rig.save(newOrder());
   await notifyOrder({}, order.id);
   const [known] = cardsOf(order);
   if (known === undefined) throw new Error('there is no card');

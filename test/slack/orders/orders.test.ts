@@ -16,12 +16,12 @@ import { type HistoryEvent, orderLine, ordersTable } from '../../../src/slack/or
 import { orderDetailsView } from '../../../src/slack/orders/order-details.view.ts';
 import { orderHistory, orderReply } from '../../../src/slack/orders/thread.view.ts';
 import { newBriefing } from '../../support/briefing.ts';
-import { approvedBy, orderEvent } from '../../support/log.ts';
+import { createApprovalEvent, orderEvent } from '../../support/log.ts';
 import fc from '../../support/properties.ts';
 import { phoneLines } from '../../support/reading.ts';
-import { rendered } from '../../support/rendered.ts';
-import { blocksOf, expectBlocks, expectMessage, expectView, pinged } from '../kit/limits.ts';
-import { ASKED_AT, cardOf, SAMPLE_INPUTS, SECRET_HASH, sampleOrder } from './samples.ts';
+import { renderText } from '../../support/rendered.ts';
+import { expectBlocks, expectMessage, expectView, listMentions, toWireBlocks } from '../kit/limits.ts';
+import { REQUESTED_AT, renderCard, SAMPLE_INPUTS, SECRET_HASH, sampleOrder } from './samples.ts';
 
 const APPROVERS = ['U0BOB', 'S0APPROVERS'];
 const KINDS = ['approved', 'denied', 'cancelled', 'expired', 'reminded', 'resolved', 'finished'] as const;
@@ -33,7 +33,7 @@ function newEvent<Kind extends HistoryEvent['kind']>(kind: Kind, state: OrderSta
 function historyOf(order: Order, kinds: readonly (typeof KINDS)[number][], reason: string) {
   return kinds.map((kind, index) =>
     newEvent(kind, order.state, {
-      ...{ version: index + 1, at: ASKED_AT },
+      ...{ version: index + 1, at: REQUESTED_AT },
       ...{ reason, ctids: [order.id], outcome: 'SUCCEEDED', lapsed: ['U0CAROL'] },
     }),
   );
@@ -43,7 +43,7 @@ function historyOf(order: Order, kinds: readonly (typeof KINDS)[number][], reaso
 function messagesOf(order: Order, statement: Statement, reason: string): Message[] {
   const history = historyOf(order, KINDS, reason);
   return [
-    cardOf(order, { statement, approvers: APPROVERS, history, hint: 'Invite me.' }),
+    renderCard(order, { statement, approvers: APPROVERS, history, hint: 'Invite me.' }),
     confirmationMessage(order, newBriefing({ statement })),
     message('history', orderHistory(order, history)),
     message('list', [ordersTable('Orders', [order])]),
@@ -68,11 +68,11 @@ it('a response that is one value is shown without a label', () => {
 describe('a card', () => {
   it.each(ORDER_STATES)('shows the state %s', (state) => {
     const order = sampleOrder(state);
-    const approved = order.approvals.map(({ userId }) => approvedBy(order, [userId]));
+    const approved = order.approvals.map(({ userId }) => createApprovalEvent(order, [userId]));
     const history = [...approved, newEvent('denied', 'DENIED', { reason: 'too expensive' })];
-    const card = cardOf(order, { approvers: APPROVERS, history });
+    const card = renderCard(order, { approvers: APPROVERS, history });
     expectMessage(card);
-    expect(rendered(card)).toMatchSnapshot();
+    expect(renderText(card)).toMatchSnapshot();
   });
 
   it.each(ORDER_TASK_NAMES)('shows the task %s', (task) => {
@@ -84,28 +84,28 @@ describe('a card', () => {
       { task, input: checked.input, secretHash: task === 'transfer' ? SECRET_HASH : undefined },
       checked.names,
     );
-    const card = cardOf(order, { approvers: APPROVERS });
+    const card = renderCard(order, { approvers: APPROVERS });
     expectMessage(card);
-    expect(rendered(card)).toMatchSnapshot();
+    expect(renderText(card)).toMatchSnapshot();
   });
 
   it('says only once that the order costs money', () => {
-    const card = JSON.stringify(cardOf(sampleOrder('PENDING'), { approvers: APPROVERS }));
+    const card = JSON.stringify(renderCard(sampleOrder('PENDING'), { approvers: APPROVERS }));
     expect(card.match(/costs money/gi)).toHaveLength(1);
   });
 
   it('omits empty facts, and starts with DEMO in a demo context', () => {
     const input = { name: 'cafe.rest', nameServers: ['ns1.example.net', 'ns2.example.net'] };
     const free = sampleOrder('PENDING', { task: 'nameservers', input });
-    const shown = JSON.stringify(cardOf(free, { approvers: APPROVERS }).blocks);
+    const shown = JSON.stringify(renderCard(free, { approvers: APPROVERS }).blocks);
     expect(shown).not.toContain('costs money');
     expect(shown).toContain('ns1.example.net');
-    const renewal = JSON.stringify(cardOf(sampleOrder('PENDING'), { approvers: APPROVERS }));
+    const renewal = JSON.stringify(renderCard(sampleOrder('PENDING'), { approvers: APPROVERS }));
     expect(renewal).toContain('This costs money (price unknown)');
     expect(renewal, 'it’s in the title').not.toContain('Period');
     const titles = [4, 1].map((context) => {
       const order = { ...free, account: { ...free.account, context } };
-      return cardOf(order, { approvers: APPROVERS }).text;
+      return renderCard(order, { approvers: APPROVERS }).text;
     });
     expect(titles).toEqual([
       'Change the nameservers of cafe.rest: waiting for approval',
@@ -114,11 +114,11 @@ describe('a card', () => {
   });
 
   it('shows which of several people approved, and whose approval no longer counts', () => {
-    const approvals = ['U0CAROL', 'U0BOB'].map((userId) => ({ userId, at: ASKED_AT, agreedExcess: [] }));
+    const approvals = ['U0CAROL', 'U0BOB'].map((userId) => ({ userId, at: REQUESTED_AT, agreedExcess: [] }));
     const order = sampleOrder('PENDING', { approvals, approvalsRequired: 2 });
-    const approved = approvedBy(order, ['U0BOB'], ['U0CAROL']);
+    const approved = createApprovalEvent(order, ['U0BOB'], ['U0CAROL']);
     const history = [approved];
-    const card = JSON.stringify(cardOf(order, { approvers: APPROVERS, history }).blocks);
+    const card = JSON.stringify(renderCard(order, { approvers: APPROVERS, history }).blocks);
     expect(card).toContain('1 of 2 approvals (<@U0BOB>)');
     expect(card).toContain('<@U0CAROL>’s approval no longer counts');
     const reply = orderReply(order, approved, APPROVERS);
@@ -147,14 +147,15 @@ describe('a card', () => {
     ],
   ] as const)('has a Details button instead of Approve with %s', (_what, input, task) => {
     const order = sampleOrder('PENDING', { task, input }, 'names' in input ? input.names : ['s.rest']);
-    const card = cardOf(order, { approvers: APPROVERS });
+    const card = renderCard(order, { approvers: APPROVERS });
     expectMessage(card);
     expect(JSON.stringify(card.blocks)).not.toContain('order_approve');
     expect(JSON.stringify(card.blocks)).toContain('order_look');
   });
 
   it('stays short on a phone', () => {
-    const lengthOf = (order: Order) => phoneLines(blocksOf(cardOf(order, { approvers: APPROVERS }).blocks));
+    const lengthOf = (order: Order) =>
+      phoneLines(toWireBlocks(renderCard(order, { approvers: APPROVERS }).blocks));
     expect(lengthOf(sampleOrder('PENDING')), 'one name, price unknown').toBeLessThanOrEqual(14);
     const reason = 'the client has paid for it, '.repeat(30);
     expect(lengthOf(sampleOrder('PENDING', { reason })), 'a long reason').toBeLessThanOrEqual(14);
@@ -194,9 +195,9 @@ describe('a reply', () => {
       'one of two approvals',
       order('PENDING', {
         approvalsRequired: 2,
-        approvals: [{ userId: 'U0BOB', at: ASKED_AT, agreedExcess: [] }],
+        approvals: [{ userId: 'U0BOB', at: REQUESTED_AT, agreedExcess: [] }],
       }),
-      approvedBy(order('PENDING', { approvalsRequired: 2 }), ['U0BOB']),
+      createApprovalEvent(order('PENDING', { approvalsRequired: 2 }), ['U0BOB']),
     ],
     ['a denial', order('DENIED'), newEvent('denied', 'DENIED', { reason: 'too expensive' })],
     ['a cancellation', order('CANCELLED'), newEvent('cancelled', 'CANCELLED')],
@@ -216,7 +217,7 @@ describe('a reply', () => {
     const reply = orderReply(about, event, APPROVERS);
     if (reply === undefined) throw new Error('there is no reply');
     expectMessage(reply);
-    expect(rendered(reply)).toMatchSnapshot();
+    expect(renderText(reply)).toMatchSnapshot();
   });
 
   it.each([
@@ -229,7 +230,7 @@ describe('a reply', () => {
     const done = sampleOrder('SUCCEEDED', { task, input: { names: [name] } }, [name]);
     const reply = orderReply(done, newEvent('finished', 'SUCCEEDED'), APPROVERS);
     if (reply === undefined) throw new Error('there is no reply');
-    expect(rendered(reply).includes('isn’t confirmed within 15 days.')).toBe(isSaid);
+    expect(renderText(reply).includes('isn’t confirmed within 15 days.')).toBe(isSaid);
   });
 
   it('doesn’t repeat the outcome of an order that a person settled', () => {
@@ -340,7 +341,7 @@ describe('hostile text from people and the service', () => {
       fc.property(hostileOrder, ({ order, statement, reason }) => {
         for (const each of messagesOf(order, statement, reason)) {
           expectMessage(each);
-          expect(pinged(each).filter((id) => !EXPECTED_MENTIONS.has(id))).toEqual([]);
+          expect(listMentions(each).filter((id) => !EXPECTED_MENTIONS.has(id))).toEqual([]);
           expect(each.text).not.toMatch(/@(here|channel|everyone)/);
         }
         const data = {
@@ -382,9 +383,9 @@ it.each([
     const account = { id: 'a1', login: 'alice', method, context: 4 };
     const order = sampleOrder('UNKNOWN', { task: 'redirect', input, account }, ['www.cafe.rest']);
     const pending = sampleOrder('PENDING', { task: 'redirect', input, account }, ['www.cafe.rest']);
-    const card = JSON.stringify(cardOf(pending, { approvers: [] }));
+    const card = JSON.stringify(renderCard(pending, { approvers: [] }));
     expect(card.includes('· XML ·')).toBe(isXml);
-    const unknown = JSON.stringify(cardOf(order, { approvers: ['U0BOB'] }));
+    const unknown = JSON.stringify(renderCard(order, { approvers: ['U0BOB'] }));
     expect(unknown.includes('No client transaction ID (XML)')).toBe(isXml);
   },
 );

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type StoredEvidence, storedEvidenceSchema } from '../../../src/orders/record-finding.ts';
-import { recordFindingText } from '../../../src/slack/orders/record-finding.view.ts';
+import { formatRecordFinding } from '../../../src/slack/orders/record-finding.view.ts';
 
 const TEN = Array.from({ length: 10 }, (_, n) => `ns${n}.example`);
 const dates = { expiresAt: '2029-06-20T12:00:00.000Z', before: '2027-06-20T12:00:00.000Z' };
@@ -27,6 +27,6 @@ test.each<[StoredEvidence, string]>([
     'The registry shows that the name was deleted at the time this was sent, before its expiry.',
   ],
 ])('the finding %j is described, and stored unchanged', (finding, words) => {
-  expect(recordFindingText(finding)).toBe(words);
+  expect(formatRecordFinding(finding)).toBe(words);
   expect(storedEvidenceSchema.parse(JSON.parse(JSON.stringify(finding)))).toEqual(finding);
 });

@@ -4,27 +4,27 @@ import { buildStatement } from '../../../src/orders/statement.ts';
 import type { Statement } from '../../../src/orders/statement-shape.ts';
 import type { Message } from '../../../src/slack/kit/blocks.ts';
 import { type CardBriefing, orderCard } from '../../../src/slack/orders/card.view.ts';
-import { ENDPOINTS, newDemand } from '../../orders/sample.ts';
+import { ENDPOINTS, newRequirements } from '../../orders/sample.ts';
 import { newBriefing } from '../../support/briefing.ts';
-import { approvedBy } from '../../support/log.ts';
+import { createApprovalEvent } from '../../support/log.ts';
 
-export function statedBy(order: Order): Statement {
+export function buildSampleStatement(order: Order): Statement {
   return buildStatement(order, ENDPOINTS);
 }
 
-export function cardOf(
+export function renderCard(
   order: Order,
-  { statement = statedBy(order), ...briefing }: Partial<CardBriefing>,
+  { statement = buildSampleStatement(order), ...briefing }: Partial<CardBriefing>,
 ): Message {
   const approvers = order.approvals.map(({ userId }) => userId);
-  const history = approvers.map((userId) => approvedBy(order, [userId]));
+  const history = approvers.map((userId) => createApprovalEvent(order, [userId]));
   return orderCard(order, { ...newBriefing({ history }), ...briefing, statement });
 }
 
 /** The secret's hash in sample statements. */
 export const SECRET_HASH = `sha256:${'5a'.repeat(32)}`;
 
-export const ASKED_AT = new Date('2026-11-21T10:00:00Z');
+export const REQUESTED_AT = new Date('2026-11-21T10:00:00Z');
 
 const ITEM_STATE: Readonly<Record<OrderState, OrderItem['state']>> = {
   DRAFT: 'WAITING',
@@ -97,7 +97,7 @@ export function sampleOrder(
       : [],
     approvalsRequired: 1,
     policyVersion: 0,
-    requirements: newDemand(names),
+    requirements: newRequirements(names),
     expiresAt: isPending ? new Date('2026-11-24T10:00:00Z') : undefined,
     remindAt: undefined,
     claim: undefined,
@@ -108,7 +108,7 @@ export function sampleOrder(
     isPrivate: false,
     shownExcess: [],
     deliveryId: 'command:1',
-    createdAt: ASKED_AT,
+    createdAt: REQUESTED_AT,
     closedAt: undefined,
     ...changes,
   };

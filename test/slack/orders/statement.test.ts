@@ -12,10 +12,10 @@ import { commonFields, statementPages } from '../../../src/slack/orders/statemen
 import { newBulk } from '../../orders/sample.ts';
 import { newBriefing } from '../../support/briefing.ts';
 import { buttonsOf, textOf } from '../../support/demo.ts';
-import { asSeen } from '../../support/looking.ts';
+import { removeEscapes } from '../../support/looking.ts';
 import fc from '../../support/properties.ts';
 import { expectView } from '../kit/limits.ts';
-import { cardOf, SECRET_HASH, sampleOrder, statedBy } from './samples.ts';
+import { buildSampleStatement, renderCard, SECRET_HASH, sampleOrder } from './samples.ts';
 
 /* Every surface shows each value of the order's statement. */
 
@@ -164,7 +164,7 @@ function formatAsShown(value: string): string {
 
 /** Values that are missing from blocks. A value may continue in the next block. */
 function findMissing(values: readonly string[], blocks: readonly object[]): string[] {
-  const shown = asSeen(textOf({ blocks: JSON.parse(JSON.stringify(blocks)) }));
+  const shown = removeEscapes(textOf({ blocks: JSON.parse(JSON.stringify(blocks)) }));
   const joined = shown.replaceAll('\n', '');
   return values.filter((value) => !shown.includes(value) && !joined.includes(value));
 }
@@ -220,14 +220,17 @@ test.each(ORDER_TASK_NAMES)('every value of a %s order is shown where the order 
         },
         checked.names,
       );
-      const statement = statedBy(order);
+      const statement = buildSampleStatement(order);
       const { items, account, service } = statement;
       const requested = listRequestValues(statement).map(formatAsShown);
       const pages = renderDetailsPages(order, statement);
       expect(findMissing([...requested, account.login, account.method, service], pages)).toEqual([]);
       for (const { ctid, request } of items) expect(findMissing([ctid, callOf(request)], pages)).toEqual([]);
       const plain = requested.map((value) => (value === SECRET_HASH ? 'provided, stored encrypted' : value));
-      for (const blocks of [cardOf(order, { approvers: ['U0BOB'] }).blocks, renderHome(order, statement)]) {
+      for (const blocks of [
+        renderCard(order, { approvers: ['U0BOB'] }).blocks,
+        renderHome(order, statement),
+      ]) {
         expect(JSON.stringify(blocks)).toContain('order_look');
         if (hasApproveButton(blocks)) expect(findMissing([...checked.names, ...plain], blocks)).toEqual([]);
         else expect(isBulk || requested.join('').length > 150, 'short orders have a button').toBe(true);
@@ -242,10 +245,13 @@ test('a field without a label is shown under its own name, and a secret as its h
     task: 'nameservers',
     input: { name: 'cafe.rest', nameServers: ['ns1.example', 'ns2.example'] },
   });
-  const [item] = statedBy(order).items;
+  const [item] = buildSampleStatement(order).items;
   if (item === undefined) throw new Error('the sample has no item');
   const body = { later: { added: ['one', 'two'] }, key: { secret: SECRET_HASH }, name: 'other.rest' };
-  const statement = { ...statedBy(order), items: [{ ...item, request: { ...item.request, body } as const }] };
+  const statement = {
+    ...buildSampleStatement(order),
+    items: [{ ...item, request: { ...item.request, body } as const }],
+  };
   expect(commonFields(statement, order)).toEqual([
     ['later.added', 'one\ntwo'],
     ['key', 'provided, stored encrypted'],
@@ -262,6 +268,6 @@ test('2,000 rows are on pages within Slack’s limits, each row once', () => {
     ...sample,
     items: items.map((item) => ({ ...item, input: { names: [item.name], period: 1 } })),
   };
-  const shown = JSON.stringify(renderDetailsPages(order, statedBy(order)));
+  const shown = JSON.stringify(renderDetailsPages(order, buildSampleStatement(order)));
   for (const row of [1, 999, 2_000]) expect(shown.split(`*${row}. row-${row}.rest*`)).toHaveLength(2);
 });

@@ -5,7 +5,7 @@ import { AUDIT_COLUMNS, orderRow } from '../../../src/slack/ledger/audit.view.ts
 
 import { orderHistory, orderReply } from '../../../src/slack/orders/thread.view.ts';
 import { orderEvent } from '../../support/log.ts';
-import { ASKED_AT, cardOf, sampleOrder } from './samples.ts';
+import { REQUESTED_AT, renderCard, sampleOrder } from './samples.ts';
 
 /* Every view shows stored codes as text. */
 
@@ -43,8 +43,10 @@ test('the history shows the text of a stored code', () => {
 
 test('the card shows the text of a stored code', () => {
   const waiting = sampleOrder('APPROVED');
-  const items = waiting.items.map((item): OrderItem => ({ ...item, state: 'WAITING', notBefore: ASKED_AT }));
+  const items = waiting.items.map(
+    (item): OrderItem => ({ ...item, state: 'WAITING', notBefore: REQUESTED_AT }),
+  );
   const history = [orderEvent('retry_scheduled', 'EXECUTING', { retryReason })];
-  const card = cardOf({ ...waiting, items }, { approvers: [], history });
+  const card = renderCard({ ...waiting, items }, { approvers: [], history });
   expect(JSON.stringify(card)).toMatch(/next attempt .*\. The service is busy\./);
 });

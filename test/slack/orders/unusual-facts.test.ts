@@ -15,23 +15,23 @@ import { createOrderPlanner } from '../../../src/slack/orders/order-messages.ts'
 import { listReadableFields } from '../../../src/slack/orders/statement.view.ts';
 import type { WantedNotification } from '../../../src/slack/outbound/notify.ts';
 import { formatSigningPage } from '../../../src/web/page.view.ts';
-import { ENDPOINTS, newBulk, newDemand } from '../../orders/sample.ts';
+import { ENDPOINTS, newBulk, newRequirements } from '../../orders/sample.ts';
 import { newBriefing } from '../../support/briefing.ts';
 import { contextWith } from '../../support/context.ts';
 import { buttonsOf } from '../../support/demo.ts';
 import { orderEvent } from '../../support/log.ts';
 import { NO_POLICY } from '../../support/nothing-known.ts';
-import { seen } from '../../support/reading.ts';
+import { renderMrkdwn } from '../../support/reading.ts';
 import { newTeamSettings } from '../../support/settings.ts';
 import { slackContextWith } from '../../support/slack-context.ts';
-import { ASKED_AT, SAMPLE_INPUTS, sampleOrder, statedBy } from './samples.ts';
+import { buildSampleStatement, REQUESTED_AT, SAMPLE_INPUTS, sampleOrder } from './samples.ts';
 
 /* Every surface on which an order can be approved shows each of its unusual facts. */
 
 const NAMES = ['cafe.rest'];
 const DAY_MS = 86_400_000;
 const DECISION: PendingDecision = {
-  requirements: newDemand(NAMES),
+  requirements: newRequirements(NAMES),
   isStricter: false,
   policyVersion: 3,
   decidedBy: [],
@@ -59,7 +59,7 @@ const EXCEEDED = {
 };
 const website: ImpactItem = { code: 'website', severity: 'stops', addresses: ['198.51.100.7'], hosts: ['@'] };
 const assessImpact = (...items: readonly ImpactItem[]): Impact => ({
-  ...{ task: 'delete', seenAt: ASKED_AT, items, isInUse: 'yes', areNewNameserversReady: undefined },
+  ...{ task: 'delete', seenAt: REQUESTED_AT, items, isInUse: 'yes', areNewNameserversReady: undefined },
 });
 const buildImpact = (atRequest: Impact, latest = atRequest) => ({
   ...{
@@ -76,20 +76,20 @@ function openIncident() {
   const change = {
     ...{ kind: 'registrar' as const, fact: 'registrar' as const },
     ...{ before: ['name:Ours'], after: ['name:Theirs'] },
-    ...{ beforeLastSeenAt: ASKED_AT, afterFirstSeenAt: ASKED_AT },
+    ...{ beforeLastSeenAt: REQUESTED_AT, afterFirstSeenAt: REQUESTED_AT },
   };
   const unexplained = [{ change, orders: [] }];
-  const update = updateIncidents([], { name: 'cafe.rest', unexplained, history: {}, at: ASKED_AT });
+  const update = updateIncidents([], { name: 'cafe.rest', unexplained, history: {}, at: REQUESTED_AT });
   if (update === undefined) throw new Error('nothing was opened');
   return { ...update.after, channelId: 'C0ALERTS' };
 }
 
 const renewal = (changes: Partial<Order> = {}, names = NAMES) => sampleOrder('PENDING', changes, names);
 const deletion = () => sampleOrder('PENDING', { task: 'delete', input: SAMPLE_INPUTS.delete });
-const standIns = new Map([['U0BOB', { userId: 'U0CAROL', until: ASKED_AT }]]);
+const standIns = new Map([['U0BOB', { userId: 'U0CAROL', until: REQUESTED_AT }]]);
 const finding = { code: 'price_unknown' as const, names: ['a.rest'], count: 1 };
 const lastChange = {
-  order: { ...sampleOrder('SUCCEEDED'), closedAt: new Date(ASKED_AT.getTime() - 7 * DAY_MS) },
+  order: { ...sampleOrder('SUCCEEDED'), closedAt: new Date(REQUESTED_AT.getTime() - 7 * DAY_MS) },
   cost: calculateCost(3_600),
 };
 const requestHistory = [orderEvent('requested', 'PENDING', { price: calculateCost(1_800) })];
@@ -153,10 +153,10 @@ const CASES: readonly Case[] = [
 
 const briefingOf = (order: Order, known: Partial<Briefing>) =>
   newBriefing({
-    statement: statedBy(order),
+    statement: buildSampleStatement(order),
     decision: DECISION,
     cost: calculateCost(3_600),
-    now: ASKED_AT,
+    now: REQUESTED_AT,
     ...known,
   });
 
@@ -166,7 +166,7 @@ function textOf(blocks: readonly object[]): string {
     if (key === 'text' && typeof value === 'string') texts.push(value);
     return value;
   });
-  return seen(replaceMentions(texts.join('\n')));
+  return renderMrkdwn(replaceMentions(texts.join('\n')));
 }
 
 const replaceMentions = (mrkdwn: string) => mrkdwn.replace(/<@(\w+)>/g, '@$1');
@@ -186,7 +186,7 @@ function signingPage(order: Order, briefing: Briefing): Surface {
   const { html } = formatSigningPage(
     {
       kind: 'sign',
-      content: { kind: 'order', order, statement: statedBy(order), userId: 'U0BOB' },
+      content: { kind: 'order', order, statement: buildSampleStatement(order), userId: 'U0BOB' },
       options: { challenge: 'c' },
     },
     {
@@ -208,7 +208,7 @@ function signingPage(order: Order, briefing: Briefing): Surface {
       policyFile: '',
     },
   );
-  return { text: seen(html.replace(/<[^>]*>/g, ' ').replaceAll('&#39;', "'")), canApprove: true };
+  return { text: renderMrkdwn(html.replace(/<[^>]*>/g, ' ').replaceAll('&#39;', "'")), canApprove: true };
 }
 
 const SURFACES: Readonly<Record<string, (order: Order, briefing: Briefing) => Surface>> = {
@@ -308,7 +308,7 @@ test('copies in the approval channel and in direct messages equal the card', asy
             loadSettings: settings,
             ...NO_POLICY,
             serviceEndpoints: ENDPOINTS,
-            now: () => ASKED_AT,
+            now: () => REQUESTED_AT,
           },
           priceOrder: async () => calculateCost(0),
           compareBudgets: async () => EXCEEDED,
@@ -319,7 +319,7 @@ test('copies in the approval channel and in direct messages equal the card', asy
         },
         expiry: { findListed: async () => undefined },
         ...{ directory, savedSettings: settings, adminsToNotify: async () => ['U0ADA'] },
-        now: () => ASKED_AT,
+        now: () => REQUESTED_AT,
       }),
     );
     const claim = { kind: 'order', id: order.id, version: 1, isBackground: false, attempts: 0 } as const;

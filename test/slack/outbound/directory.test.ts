@@ -2,7 +2,7 @@ import { defaultSeed, startWorkspace, type Workspace } from '@domain-steward/sla
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createLog } from '../../../src/lib/log.ts';
 import { Secret } from '../../../src/service/secret.ts';
-import { createAdminsToNotify } from '../../../src/slack/admins/admins.ts';
+import { createAdminLoader } from '../../../src/slack/admins/admins.ts';
 import { createDirectory, type SlackDirectory } from '../../../src/slack/outbound/directory.ts';
 import { createSlackWeb, SlackApiError, type SlackWeb } from '../../../src/slack/outbound/web.ts';
 
@@ -58,11 +58,11 @@ describe('the admins of the workspace', () => {
     ['are empty until Slack has responded once', [], { kind: 'http_500' } as const, []],
   ])('for notifications %s', async (_what, configured, fault, expected) => {
     if (fault !== undefined) workspace.faults.set({ method: 'users.list', ...fault });
-    expect(await createAdminsToNotify(configured, directory, createLog('silent'))()).toEqual(expected);
+    expect(await createAdminLoader(configured, directory, createLog('silent'))()).toEqual(expected);
   });
 
   it('for notifications are the last known ones while Slack doesn’t respond', async () => {
-    const adminsToNotify = createAdminsToNotify([], directory, createLog('silent'));
+    const adminsToNotify = createAdminLoader([], directory, createLog('silent'));
     const known = await adminsToNotify();
     nowMs = 25 * 3_600_000;
     workspace.faults.set({ method: 'users.list', kind: 'http_500' });
