@@ -37,12 +37,12 @@ const FILES_WITH_TEXTS: ReadonlySet<string> = new Set([
 
 /** Log-only reasons: an untrusted database, an invalid response, fields that aren't sent. */
 const LOG_REASONS =
-  /^(another database,|its heartbeat|no bot was|the server|a redirect,|contradicts itself,|responded with|has nothing) /;
+  /^(another database,|the heartbeat|no bot was|the server|a redirect,|contradicts itself:|responded with|has nothing) /;
 
 /** The service client's names of activities, and its findings about responses: parts of error messages. */
 const FOR_THE_LOG: Exempt = {
   calls: CALLS_FOR_THE_LOG,
-  properties: /^(?:activity|name|unreadable|problem)$/,
+  properties: /^(?:activity|name|unreadableReason|problem)$/,
 };
 
 function findSentences(source: string): string[] {

@@ -241,7 +241,7 @@ export async function findMandatesByPerson(
   );
 }
 
-/** What happens to names if no one acts. */
+/** The future of names if no one acts. */
 export interface RenewalForecast {
   /** When mandates will renew names, by name. */
   readonly renewals: ReadonlyMap<string, Date>;

@@ -4,7 +4,7 @@ import { findZoneProfile } from '../zones/rules.ts';
 import type { Amount } from './amount.ts';
 import { findQuote, type Price, type Quote } from './prices.ts';
 
-/** What it costs to delay a renewal, according to the zone's dates and the price list. */
+/** The cost of delaying a renewal, according to the zone's dates and the price list. */
 
 export type DelayStage =
   /** The name can be renewed. `until` is undefined if the zone's periods aren't documented. */

@@ -13,7 +13,7 @@ import { type RequestContext, startsAsDraft } from './request-context.ts';
 import { buildStatement, hashStatement, type UnhashedOrder } from './statement.ts';
 import type { Statement } from './statement-shape.ts';
 
-/* Decides what becomes of a request. Pure: time, ids, salts, the policy and budgets are parameters. */
+/* Decides whether a request is refused, becomes a draft, or becomes an order. Pure: time, ids, salts, the policy and budgets are parameters. */
 
 const DRAFT_TTL_MS = 15 * MINUTE_MS;
 

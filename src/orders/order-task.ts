@@ -58,7 +58,7 @@ export interface OutgoingRequest {
 
 export type Risk = 'none' | 'loses_name' | 'takes_down';
 
-/** What remains to be done after the service has accepted a task. */
+/** The step that remains after the service has accepted a task. */
 export type NextStep = 'transfer_period' | 'manual_processing' | 'no_public_record';
 
 /** A task's phrases for cards, help, menus and confirmations. */

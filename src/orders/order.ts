@@ -120,7 +120,7 @@ export type ResultMessage = Readonly<z.output<typeof resultMessageSchema>>;
 const resultObjectSchema = z.object({ type: optionalText, value: optionalText, summary: optionalNumber });
 export type ResultObject = Readonly<z.output<typeof resultObjectSchema>>;
 
-/** What public records show about an item with an unknown outcome, without proving the outcome. */
+/** A hint from public records about an item with an unknown outcome. It doesn't prove the outcome. */
 const hintSchema = z.object({
   seen: storedEvidenceSchema,
   /** The server that answered. */

@@ -9,7 +9,7 @@ import type { OrdersContext } from './context.ts';
 import { isRequester, type Order } from './order.ts';
 import type { OrderFilter, OrderStore } from './ports.ts';
 
-/** Who may see an order, and who is notified about a pending one. */
+/** The people who may see an order, and those who are notified about a pending one. */
 
 export interface PersonViewer {
   readonly id: string;

@@ -128,7 +128,7 @@ describe('a stand-in', () => {
   test.each<[string, Partial<ProgressContext> & { readonly with: Partial<People> }]>([
     ['doesn’t count after the end time', { with: away(['U0BOB', 'U0CAROL', NOW]) }],
     ['can’t have a stand-in', { with: away(['U0BOB', 'U0EVE'], ['U0EVE', 'U0CAROL']) }],
-    ['can only stand in for approvers', { with: away(['U0EVE', 'U0CAROL']) }],
+    ['can only replace approvers', { with: away(['U0EVE', 'U0CAROL']) }],
     ['never approves their own request', { with: carolForBob, requesters: new Set(['U0CAROL']) }],
     [
       'never approves their own request, even if that is allowed',
@@ -140,7 +140,7 @@ describe('a stand-in', () => {
       { with: { ...carolForBob, membership: new Map(EVERYONE.membership).set('U0CAROL', 'left') } },
     ],
     [
-      'can’t stand in for a person who has left',
+      'can’t replace a person who has left',
       { with: { ...carolForBob, membership: new Map(EVERYONE.membership).set('U0BOB', 'left') } },
     ],
   ])('%s', (_name, fields) => {

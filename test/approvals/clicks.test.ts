@@ -7,7 +7,7 @@ import type { Refusal } from '../../src/orders/refusal.ts';
 import { ENDPOINTS, newOrder, START } from '../orders/sample.ts';
 import { contextWith } from '../support/context.ts';
 
-/* What a click reads and records, without a database. */
+/* The reads and records of a click, without a database. */
 
 test.each<[refusal: Refusal, recorded: readonly string[]]>([
   [{ code: 'impact_changed' }, ['impact']],

@@ -152,7 +152,7 @@ test('one rule’s approver approves with a click while another rule’s approve
   await order.waitForResult('SUCCEEDED', 20_000);
 });
 
-test('a person with ten passkeys is told to revoke one before adding another', async () => {
+test('a person with ten passkeys has to revoke one before adding another', async () => {
   for (let n = 0; n < 10; n += 1) await people.enrol(t.alice, new Authenticator(PUBLIC));
   const reply = await people.keyAnswer(t.alice, 'key_add');
   expect(reply).toContain('You have 10 passkeys, which is the limit. Revoke one you no longer use');

@@ -346,7 +346,7 @@ describe('the demo', () => {
   });
 });
 
-test('a person who sends too many commands is told when to try again; others aren’t limited', async () => {
+test('a person who sends too many commands learns when to try again; others aren’t limited', async () => {
   const carol = demo.workspace.as('U0CAROL');
   const ben = demo.workspace.as('U0BOB');
   const replies = () => carol.ephemerals().map(({ text }) => text);
@@ -360,7 +360,7 @@ test('a person who sends too many commands is told when to try again; others are
   expect(await readCommandReply(demo.workspace, ben, '/domain whoami')).not.toContain('Too many');
 });
 
-test('clicks count like commands: a person with too many is told when to try again', async () => {
+test('clicks count like commands: a person with too many learns when to try again', async () => {
   const ada = demo.workspace.as('U0ADA');
   const replies = () => ada.ephemerals().map(({ text }) => text);
   const before = replies().length;

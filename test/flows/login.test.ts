@@ -17,7 +17,7 @@ test('whoami shows the service’s data, without secrets, and when it was last c
   );
   expect(text).not.toContain(SANDBOX_ACCOUNTS.alice.password);
   expect(await readCommandReply(t.workspace, t.ada, '/domain whoami')).toContain(
-    'no documented way to read more about this account',
+    'doesn’t provide more details about this account',
   );
 });
 

@@ -83,7 +83,7 @@ test.each([
   },
 );
 
-test('in a shared channel, people from the other workspace are told to ask a member', async () => {
+test('in a shared channel, the bot refers people from the other workspace to a member', async () => {
   const order = await requestWithCommand(DOMAINS, 'bar.rest', DOMAINS);
   const dave = t.workspace.as('U0DAVE');
   const message = dave.say(DOMAINS, 'renew bar.rest, please');

@@ -87,7 +87,7 @@ async function setPrice(amount: string): Promise<void> {
   await reply(t.ada, async () => expectFormClosed(await t.ada.submit(form, values)));
 }
 
-test('an expensive order needs two members of a group, one of whom can have a stand-in', async () => {
+test('an expensive order needs two members of a group, and one can have a stand-in', async () => {
   await setPrice('600.00');
   await setApproverGroup('U0BOB', 'U0ADA');
   const order = await requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest');

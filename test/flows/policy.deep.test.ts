@@ -237,7 +237,7 @@ describe('a rule', () => {
     expect(textOf(await showPolicy(t.ada))).toContain('*Redirects* of `*.rest` need *no approval*.');
   });
 
-  it('is removed with a click, and a second click is told that it no longer exists', async () => {
+  it('is removed with a click, and a second click says that it no longer exists', async () => {
     await addRule({ ...FREE, rule_name: 'too much' });
     const list = await showPolicy(t.ada);
     const which = { value: '4 too much' };

@@ -37,7 +37,7 @@ const DELEGATION_ON_THE_WIRE = {
   nameServers: SANDBOX_NAMESERVERS.map((name) => ({ name })),
 };
 
-test('a person without a linked account is told how to link one', async () => {
+test('a person without a linked account learns how to link one', async () => {
   const answer = await readCommandReply(t.workspace, t.alice, '/domain renew cafe.rest 2');
   expect(answer).toContain('/domain link');
   expect(t.workspace.messages(DOMAINS), 'cards').toEqual([]);

@@ -312,7 +312,7 @@ describe('a two-factor account', () => {
   // Registry lookups of newly registered names run meanwhile.
   const sent = () => t.service.requests.filter(({ interface: via }) => via !== 'rdap');
 
-  test.each(DOMAIN_COMMANDS)('is told what it can do instead of /domain %s', async (line) => {
+  test.each(DOMAIN_COMMANDS)('learns what it can do instead of /domain %s', async (line) => {
     const requests = sent().length;
     const answer = await readCommandReply(t.workspace, t.carol, `/domain ${line}`);
     expect(answer).toMatch(

@@ -29,7 +29,7 @@ test('the cost of waiting is shown by /domain name and before a lapse, and sorts
     await readCommandReply(t.workspace, t.alice, `/domain watch ${name}${day}`);
   }
   expect(await readCommandReply(t.workspace, t.alice, '/domain name zebra.rest')).toMatch(
-    /Deadlines and costs: renew by .*, about €18\.00, then late renewal .* then restore for about €98\.00 until .*, then you can lose it/,
+    /Deadlines and costs: renew by .*, about €18\.00, then late renewal .* then restore for about €98\.00 until .*, then anyone can register it/,
   );
 
   await t.demo.moveTime(DAY_MS);

@@ -145,7 +145,7 @@ describe('a mandate', () => {
     const older = await on.createMandate({ mandate_names: ['old.rest'] });
     expect(await preview(await on.ask())).toMatchObject({
       names: ['cafe.rest', 'dear.rest', 'doubtful.rest', 'old.rest'],
-      held: [
+      heldNames: [
         { name: 'dear.rest', holdReason: 'price_above' },
         { name: 'doubtful.rest', holdReason: 'date_in_doubt' },
       ],

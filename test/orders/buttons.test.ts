@@ -11,7 +11,7 @@ import { newTeamSettings } from '../support/settings.ts';
 import { ALICE } from './rig.ts';
 import { hoursLater, newOrder, START } from './sample.ts';
 
-/* What buttons and checks decide, without a database. */
+/* The decisions of buttons and checks, without a database. */
 
 const DRAFT: Partial<Order> = { state: 'DRAFT', expiresAt: hoursLater(1) };
 

@@ -316,7 +316,7 @@ describe('requesters who have left', () => {
     const order = await rig.requestApprovedRenewal('cafe.rest');
     rig.absent.set('U0ALICE', 'unknown');
     await rig.startProcess().execute(order.id);
-    expect(rig.readLog().split('Slack doesn’t confirm').length - 1, 'warnings of one attempt').toBe(1);
+    expect(rig.readLog().split('Slack can’t confirm').length - 1, 'warnings of one attempt').toBe(1);
     for (let tries = 0; tries < 30; tries += 1) {
       rig.advanceClock(MINUTE_MS);
       await rig.recover();

@@ -21,7 +21,7 @@ import {
 import fc, { runs } from '../support/properties.ts';
 import { ALICE, type Rig, startRig } from './rig.ts';
 
-/* What is stated is sent: every task with every field, over both interfaces, byte by byte at a socket. */
+/* Statements match requests: every task with every field, over both interfaces, byte by byte at a socket. */
 
 const HASH = '1b4e28ba-2fa1-11d2-883f-0016d3cca427';
 const REPLY_TO = 'https://reply.example/?to=a b';

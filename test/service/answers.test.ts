@@ -106,7 +106,7 @@ describe('the outcome of a charge by its response', () => {
     expect(other).toMatchObject({ code: 'S0502', text: 'said', stid: 's-1' });
     answering(200, status('S0105', 'ERROR'));
     expect((await errorOf(renew())).message).toBe(
-      'renewing cafe.rest: the service contradicts itself, a success code with the type ERROR: S0105 said',
+      'renewing cafe.rest: the service contradicts itself: a success code with the type ERROR: S0105 said',
     );
   });
 

@@ -47,7 +47,7 @@ async function measureTurns<T>(work: () => Promise<T>) {
   }
 }
 
-/** Measures steps, none of which may block the event loop for long. */
+/** Measures steps. None may block the event loop for long. */
 function createSteps() {
   const steps: { readonly name: string; readonly whole: number; readonly turns: readonly number[] }[] = [];
   return {

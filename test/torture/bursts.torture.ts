@@ -6,7 +6,7 @@ import { readInteger } from './seed.ts';
 /*
  * BURSTS bursts of CLICKS concurrent clicks on Approve, over one and three bots, by one or several approvers.
  * In every other burst, Slack's API takes 150 ms a call and has rate limits. Each click changes its order, or
- * its person is told why not.
+ * the person learns why not.
  */
 
 const BURSTS = readInteger('BURSTS', 50);

@@ -3,7 +3,7 @@ import type { Requirement } from '../../policy/evaluate.ts';
 import type { RequirementProgress } from '../progress.ts';
 import type { Confirmation, Obstacle, Proposal } from './proposal.ts';
 
-/** Who can confirm: another admin, any other person, or the approvers of these requirements. */
+/** The people who can confirm: another admin, any other person, or the approvers of these requirements. */
 export type Confirmers = 'another_admin' | 'another_person' | readonly Requirement[];
 
 export type ProposalRefusal =

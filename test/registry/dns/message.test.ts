@@ -19,7 +19,7 @@ describe('a packet', () => {
   test('that answers the question is read', () => {
     expect(readResponse(RESPONSE, ID, QUESTION)).toMatchObject({
       kind: 'response',
-      response: { code: 0, truncated: false, answers: [{ data: '198.51.100.7' }] },
+      response: { rcode: 0, truncated: false, answers: [{ data: '198.51.100.7' }] },
     });
   });
 

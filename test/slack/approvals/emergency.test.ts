@@ -33,7 +33,7 @@ test('the reason is quoted without mentions, and an unknown impact is mentioned'
   expect(reply).toContain('“The &lt;shop&gt; is down”');
   expect(reply).toContain('The impact wasn’t known yet');
   expect(emergencyDirectMessage(order, event()).text).toContain('“The &lt;shop&gt; is down”');
-  expect(emergencyDirectMessage(order, event()).text).toContain('Another admin has to sign it off');
+  expect(emergencyDirectMessage(order, event()).text).toContain('Another admin has to sign off on it');
 });
 
 test('the reply names the admin who signed off', () => {
@@ -53,6 +53,6 @@ test('each refusal says what to do', () => {
     { code: 'own_emergency_approval' },
     { code: 'own_order_to_sign_off' },
   ] as const) {
-    expect(refusalText(refusal)).toMatch(/ask |Ask |has to sign it off|Say why/);
+    expect(refusalText(refusal)).toMatch(/ask |Ask |has to sign off on it|Say why/);
   }
 });

@@ -23,7 +23,7 @@ import { orderOf } from '../../support/orders.ts';
 import { slackContextWith } from '../../support/slack-context.ts';
 import { buildSampleStatement } from '../orders/samples.ts';
 
-/* Who gets direct messages about a pending order, and when. Bob lives in London, Carol in New York. */
+/* The direct messages about a pending order: their recipients and times. Bob lives in London, Carol in New York. */
 
 let rig: Awaited<ReturnType<typeof startRig>>;
 let workspace: Workspace;
@@ -218,7 +218,7 @@ test('an escalation messages the rule’s people and group members once, but not
   await notify(order, noon);
   expect(reminders(order, 'D0ADA')).toHaveLength(1);
   expect(reminders(order, 'D0ADA')[0]).toMatch(
-    /has been waiting for approval since .*\. Requested by <@U0ALICE>\. <@U0BOB> or a member of <!subteam\^S0APPROVERS> can approve it\. See it with `\/domain order/,
+    /has been waiting for approval since .*\. Requested by <@U0ALICE>\. <@U0BOB> or a member of <!subteam\^S0APPROVERS> can approve it\. To see it, use `\/domain order/,
   );
   expect(reminders(order, 'D0CAROL')).toHaveLength(1);
   expect([...reminders(order, 'D0ALICE'), ...reminders(order, 'D0BOB')]).toEqual([]);

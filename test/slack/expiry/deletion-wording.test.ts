@@ -98,7 +98,7 @@ describe('a name with a known deletion', () => {
     const { name, expiring, rules } = renderViews(newExpired(10, 2, 'cafe.example'));
     for (const text of [name, rules])
       expect(text).toMatch(/Only a paid restore.*zone doesn’t document the deadline/);
-    expect(expiring).toContain('restore now');
+    expect(expiring).toContain('so restore it now');
     expect([name, expiring].join()).not.toMatch(/\b[Rr]enew\b/);
   });
 });

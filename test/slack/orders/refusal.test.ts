@@ -11,7 +11,10 @@ describe('the text of a refusal', () => {
     [{ code: 'draft_deleted' }, /^This wasn’t confirmed in time and was dropped\. Request it again/],
     [{ code: 'not_the_requester', action: 'cancel' }, /^Only the requester can cancel this\. An approver/],
     [{ code: 'not_an_approver', action: 'stop' }, /^Only the requester or an approver can stop this\./],
-    [{ code: 'already_open', orderId: 'abc' }, /already open: `abc`\. See it with `\/domain order abc`\.$/],
+    [
+      { code: 'already_open', orderId: 'abc' },
+      /already open: `abc`\. To see it, use `\/domain order abc`\.$/,
+    ],
     [
       { code: 'wrong_state', action: 'approved', state: 'DENIED' },
       /^This can’t be approved, because the order was denied\. Request it again if you still need it\.$/,

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { RequestIssue } from '../../../src/service/request-issue.ts';
 import { requestIssueText } from '../../../src/slack/orders/request-issue.view.ts';
 
-/* What requesters read if a request can't be sent. */
+/* The texts for requesters if a request can't be sent. */
 
 test.each<[RequestIssue, string]>([
   [
