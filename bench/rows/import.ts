@@ -31,8 +31,8 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
       expirySource: 'person',
       addedBy: 'U0PERSON',
       addedAt: now,
-      nextDnsAt: now,
-      nextRegistryAt: now,
+      nextDnsLookupAt: now,
+      nextRegistryLookupAt: now,
     }));
     const store = createWatchListStore(database);
     const timeImport = async (insert: () => Promise<number>) => {

@@ -9,7 +9,7 @@ export function createWatchedDomain(name: string, addedBy: string, now: Date): W
     addedBy,
     addedAt: now,
     registeredBy: undefined,
-    nextRegistryAt: now,
+    nextRegistryLookupAt: now,
     snooze: undefined,
     lapse: undefined,
   };

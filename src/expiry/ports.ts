@@ -22,7 +22,7 @@ export interface WatchedDomain extends NameDates, OwnedName {
   readonly addedAt: Date;
   /** The person who last registered, transferred or renewed the name through the bot. */
   readonly registeredBy: string | undefined;
-  readonly nextRegistryAt: Date;
+  readonly nextRegistryLookupAt: Date;
   readonly snooze: Snooze | undefined;
   readonly lapse: Lapse | undefined;
 }

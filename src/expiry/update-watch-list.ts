@@ -54,7 +54,7 @@ export function buildWatchListChange(
       ...dates,
       ...(isPaid && { registeredBy: order.requesterId }),
       ...(hasNewDecision && { snooze: undefined, lapse: undefined }),
-      nextRegistryAt: now,
+      nextRegistryLookupAt: now,
     },
     details: buildDetailsChange(order),
     observation: { origin: 'order', at: now, orderId: order.id, done: datedOrder },

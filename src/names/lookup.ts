@@ -71,7 +71,7 @@ export async function lookUpName(context: NamesContext, name: string, signal: Ab
   const now = context.now();
   const registryAt = reserveRegistryLookup(context.planner, record, now);
   const [dns, registry] = await Promise.all([
-    record.nextDnsAt <= now ? lookUpDns(context, record, now, signal) : undefined,
+    record.nextDnsLookupAt <= now ? lookUpDns(context, record, now, signal) : undefined,
     registryAt <= now ? lookUpRegistryAndWhois(context, record, signal) : undefined,
   ]);
   await saveLookups(context, record, { ...NO_RESULTS, dns, ...registry, registryAt });
@@ -163,7 +163,7 @@ export async function fetchRegistryLookup(
 export async function confirmTransfer({ records, now }: NamesContext, name: string): Promise<void> {
   const at = now();
   await updateRecord(records, name, await records.find(name), async (record) => ({
-    after: { ...record, ...updateDatesAfterTransfer(record, at), nextRegistryAt: at },
+    after: { ...record, ...updateDatesAfterTransfer(record, at), nextRegistryLookupAt: at },
     observations: [{ origin: 'person', at, expiresAt: undefined }],
     incident: undefined,
   }));
@@ -260,19 +260,21 @@ export function mergeLookups(
   if (opened.length + closed.length > 0) observations.push({ origin: 'finding', at: now, opened, closed });
   const scheduled = toScheduledName(updated, activity, incident?.after ?? activity.incidents[0], now);
   const scheduleNext = (kind: 'dns' | 'registry') => scheduleNextLookup(kind, scheduled, now, random());
-  const isDeferred = registry === undefined && registryAt !== undefined && registryAt > record.nextRegistryAt;
+  const isDeferred =
+    registry === undefined && registryAt !== undefined && registryAt > record.nextRegistryLookupAt;
   const after = {
     ...updated,
     findings,
-    nextDnsAt: dns === undefined ? pickEarlier(record.nextDnsAt, scheduleNext('dns')) : scheduleNext('dns'),
-    nextRegistryAt:
+    nextDnsLookupAt:
+      dns === undefined ? pickEarlier(record.nextDnsLookupAt, scheduleNext('dns')) : scheduleNext('dns'),
+    nextRegistryLookupAt:
       registry !== undefined
         ? scheduleAfterRegistry(registry, scheduleNext('registry'), now)
         : needsRegistryLookup
           ? now
           : isDeferred
             ? registryAt
-            : pickEarlier(record.nextRegistryAt, scheduleNext('registry')),
+            : pickEarlier(record.nextRegistryLookupAt, scheduleNext('registry')),
     isRegistryReserved: isDeferred,
     isUrgent: isUrgent(scheduled, now),
   };
@@ -310,16 +312,17 @@ function toAssessedName(record: NameRecord, incidents: readonly (Incident | unde
  */
 function keepNewRequests(original: NameRecord, latest: NameRecord, update: RecordUpdate): RecordUpdate {
   const { after } = update;
-  const isDnsRequested = latest.nextDnsAt.getTime() !== original.nextDnsAt.getTime();
-  const isRegistryRequested = latest.nextRegistryAt.getTime() !== original.nextRegistryAt.getTime();
+  const isDnsRequested = latest.nextDnsLookupAt.getTime() !== original.nextDnsLookupAt.getTime();
+  const isRegistryRequested =
+    latest.nextRegistryLookupAt.getTime() !== original.nextRegistryLookupAt.getTime();
   return {
     ...update,
     after: {
       ...after,
-      ...(isDnsRequested && { nextDnsAt: pickEarlier(latest.nextDnsAt, after.nextDnsAt) }),
+      ...(isDnsRequested && { nextDnsLookupAt: pickEarlier(latest.nextDnsLookupAt, after.nextDnsLookupAt) }),
       ...(isRegistryRequested &&
-        latest.nextRegistryAt < after.nextRegistryAt && {
-          nextRegistryAt: latest.nextRegistryAt,
+        latest.nextRegistryLookupAt < after.nextRegistryLookupAt && {
+          nextRegistryLookupAt: latest.nextRegistryLookupAt,
           isRegistryReserved: latest.isRegistryReserved,
         }),
     },
@@ -352,7 +355,7 @@ function mayHaveMoreChanges(incident: Incident | undefined, now: Date): boolean 
 
 /** @returns a future time if the name isn't due or the registry's budget is used up */
 function reserveRegistryLookup(planner: LookupPlanner, record: NameRecord, now: Date): Date {
-  if (record.nextRegistryAt > now || record.isRegistryReserved) return record.nextRegistryAt;
+  if (record.nextRegistryLookupAt > now || record.isRegistryReserved) return record.nextRegistryLookupAt;
   return planner.reserve(getRegistryKey(record.name), record.isUrgent, now);
 }
 

@@ -35,8 +35,8 @@ export interface NameRecord extends NameDates {
   readonly posture: Posture | undefined;
   /** As of the last lookup. */
   readonly findings: readonly FindingCode[];
-  readonly nextDnsAt: Date;
-  readonly nextRegistryAt: Date;
+  readonly nextDnsLookupAt: Date;
+  readonly nextRegistryLookupAt: Date;
   readonly isRegistryReserved: boolean;
   readonly isUrgent: boolean;
 }

@@ -26,8 +26,8 @@ const datesShape = {
   expiresAt: optionalTimestamp,
   expirySource: optionalText,
   expiryGivenBy: optionalText,
-  movedFrom: optionalTimestamp,
-  movedAt: optionalTimestamp,
+  previousExpiresAt: optionalTimestamp,
+  expiryChangedAt: optionalTimestamp,
   renewedUntil: optionalTimestamp,
   renewedAt: optionalTimestamp,
   trusted: jsonColumn(storedTrustSchema),
@@ -53,7 +53,7 @@ export const domainRow = defineRow(
     addedAt: z.date(),
     ...datesShape,
     registeredBy: optionalText,
-    nextRegistryAt: z.date(),
+    nextRegistryLookupAt: z.date(),
     snoozedUntil: optionalTimestamp,
     snoozedBy: optionalText,
     snoozeReason: optionalText,
@@ -76,8 +76,8 @@ export const recordRow = defineRow(
     findings: z.array(z.enum(FINDING_CODES)),
     history: storedHistorySchema,
     knownChanges: storedKnownChangesSchema,
-    nextDnsAt: z.date(),
-    nextRegistryAt: z.date(),
+    nextDnsLookupAt: z.date(),
+    nextRegistryLookupAt: z.date(),
     registryReserved: z.boolean(),
     urgent: z.boolean(),
   }),
@@ -88,8 +88,8 @@ export function toDates(row: z.output<z.ZodObject<typeof datesShape>>): NameDate
     expiresAt,
     expirySource: source,
     expiryGivenBy: by,
-    movedFrom,
-    movedAt,
+    previousExpiresAt,
+    expiryChangedAt,
     renewedUntil,
     renewedAt,
     trusted,
@@ -105,7 +105,7 @@ export function toDates(row: z.output<z.ZodObject<typeof datesShape>>): NameDate
       source: expirySourceSchema.parse(source),
       ...(by !== undefined && { by }),
     },
-    changed: movedFrom && movedAt && { from: movedFrom, at: movedAt },
+    changed: previousExpiresAt && expiryChangedAt && { from: previousExpiresAt, at: expiryChangedAt },
     renewed: renewedUntil && renewedAt && { until: renewedUntil, at: renewedAt },
     trusted,
     deletedAt,
@@ -137,10 +137,10 @@ export function toLapse(row: z.output<z.ZodObject<typeof lapseShape>>): Lapse | 
 }
 
 export function toDomain(row: z.output<typeof domainRow.schema>): WatchedDomain {
-  const { name, version, addedBy, addedAt, registeredBy, nextRegistryAt } = row;
+  const { name, version, addedBy, addedAt, registeredBy, nextRegistryLookupAt } = row;
   const { snoozedUntil: until, snoozedBy: by = '', snoozeReason: reason } = row;
   return {
-    ...{ name, version, addedBy, addedAt, registeredBy, nextRegistryAt },
+    ...{ name, version, addedBy, addedAt, registeredBy, nextRegistryLookupAt },
     ...toDates(row),
     snooze: until && { until, by, reason },
     lapse: toLapse(row),
@@ -160,8 +160,8 @@ export function toDateColumns({ expiry, changed, renewed, ...dates }: NameDates)
     expiresAt: expiry?.at,
     expirySource: expiry?.source,
     expiryGivenBy: expiry?.by,
-    movedFrom: changed?.from,
-    movedAt: changed?.at,
+    previousExpiresAt: changed?.from,
+    expiryChangedAt: changed?.at,
     renewedUntil: renewed?.until,
     renewedAt: renewed?.at,
     ...{ trusted, deletedAt, deletionPhase, doubt, lastLookupAt, whois },
@@ -173,7 +173,7 @@ export function toDomainColumns({ snooze, lapse, ...domain }: WatchedDomain) {
   return {
     ...toDateColumns(domain),
     registeredBy: domain.registeredBy,
-    nextRegistryAt: domain.nextRegistryAt,
+    nextRegistryLookupAt: domain.nextRegistryLookupAt,
     snoozedUntil: snooze?.until,
     snoozedBy: snooze?.by,
     snoozeReason: snooze?.reason,

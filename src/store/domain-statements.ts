@@ -32,8 +32,8 @@ export function selectDomains(names: readonly string[]): Statement {
  * earlier reminders about its expiry still count.
  */
 export function insertDomain(domain: WatchedDomain): Statement {
-  const { name, version, addedBy, addedAt, nextRegistryAt: nextDnsAt } = domain;
-  const fields = { name, version, addedBy, addedAt, nextDnsAt, ...toDomainColumns(domain) };
+  const { name, version, addedBy, addedAt, nextRegistryLookupAt: nextDnsLookupAt } = domain;
+  const fields = { name, version, addedBy, addedAt, nextDnsLookupAt, ...toDomainColumns(domain) };
   const columns = Prisma.raw(Object.keys(fields).map(toColumnName).join(', '));
   return Prisma.sql`
     INSERT INTO domains (${columns}, reminded_threshold)
@@ -171,8 +171,8 @@ export function importNames(
   const dates = names.map(({ expiresAt }) => expiresAt?.toISOString() ?? '');
   return Prisma.sql`
     WITH imported AS (
-    INSERT INTO domains (name, expires_at, expiry_source, expiry_given_by, added_by, added_at, next_dns_at,
-      next_registry_at, reminded_threshold)
+    INSERT INTO domains (name, expires_at, expiry_source, expiry_given_by, added_by, added_at, next_dns_lookup_at,
+      next_registry_lookup_at, reminded_threshold)
     SELECT name, expires_at, CASE WHEN expires_at IS NOT NULL THEN 'person' END,
            CASE WHEN expires_at IS NOT NULL THEN ${by} END,
            ${by}, ${now}::timestamptz, ${now}::timestamptz, ${now}::timestamptz,

@@ -26,9 +26,9 @@ const nameRowsSchema = z.array(z.object({ name: z.string() }));
 function readRecords(rows: unknown): NameRecord[] {
   return recordRow.read(rows).map((record) => {
     const { name, version, history, knownChanges, posture, findings } = record;
-    const { nextDnsAt, nextRegistryAt, registryReserved, urgent } = record;
+    const { nextDnsLookupAt, nextRegistryLookupAt, registryReserved, urgent } = record;
     return {
-      ...{ name, version, history, knownChanges, posture, findings, nextDnsAt, nextRegistryAt },
+      ...{ name, version, history, knownChanges, posture, findings, nextDnsLookupAt, nextRegistryLookupAt },
       hasOwner: record.ownerId !== undefined && record.ownerLeftAt === undefined,
       ...toDates(record),
       lapse: toLapse(record),
@@ -57,7 +57,7 @@ const sightingRowsSchema = z.array(z.object({ at: z.date(), data: z.object({ see
 
 /** More changes than a registry can make between two successful lookups. */
 const MAX_REGISTRY_CHANGES = 200;
-const DUE_AT = Prisma.raw('LEAST(next_dns_at, next_registry_at)');
+const DUE_AT = Prisma.raw('LEAST(next_dns_lookup_at, next_registry_lookup_at)');
 
 export function createNameRecordStore(
   { run, prisma, transaction }: Database,
@@ -83,7 +83,12 @@ export function createNameRecordStore(
     },
 
     requestLookup: async (name, now) => {
-      const columns = { nextDnsAt: now, nextRegistryAt: now, registryReserved: false, urgent: true };
+      const columns = {
+        nextDnsLookupAt: now,
+        nextRegistryLookupAt: now,
+        registryReserved: false,
+        urgent: true,
+      };
       await prisma.domain.updateMany({ where: { name }, data: { version: { increment: 1 }, ...columns } });
     },
 
@@ -119,11 +124,11 @@ export function createNameRecordStore(
       renewedRowsSchema.parse(
         await run(Prisma.sql`
           SELECT d.name, d.expires_at AS "expiresAt" FROM domains d
-          WHERE d.moved_at > ${from}::timestamptz AND d.moved_at <= ${to}::timestamptz
+          WHERE d.expiry_changed_at > ${from}::timestamptz AND d.expiry_changed_at <= ${to}::timestamptz
             AND d.expiry_source = 'rdap' AND NOT EXISTS (
               SELECT FROM order_items i JOIN orders o ON o.id = i.order_id
               WHERE i.name = d.name AND o.task = ANY (${RENEWING_TASKS}::text[])
-                AND i.sent_at > d.moved_at - interval '60 days')
+                AND i.sent_at > d.expiry_changed_at - interval '60 days')
           ORDER BY d.name LIMIT ${MAX_DIGEST_NAMES}`),
       ),
 
@@ -221,8 +226,8 @@ function swapRecord(before: NameRecord, after: NameRecord): Statement {
     findings: Prisma.sql`${after.findings}::text[]`,
     history: after.history,
     knownChanges: after.knownChanges,
-    nextDnsAt: after.nextDnsAt,
-    nextRegistryAt: after.nextRegistryAt,
+    nextDnsLookupAt: after.nextDnsLookupAt,
+    nextRegistryLookupAt: after.nextRegistryLookupAt,
     registryReserved: after.isRegistryReserved,
     urgent: after.isUrgent,
   };

@@ -463,7 +463,7 @@ async function writeDecision(
     name_snoozed: { snoozedBy: by, snoozeReason: reason, snoozedUntil: until },
     name_renewed: {
       ...{ ...CLEARED_LAPSE, ...CLEARED_SNOOZE },
-      ...{ doubt: null, remindedThreshold: NO_REMINDER, nextRegistryAt: at },
+      ...{ doubt: null, remindedThreshold: NO_REMINDER, nextRegistryLookupAt: at },
       ...{ expiresAt: until, expirySource: 'person', expiryGivenBy: askedBy },
       ...{ renewedUntil: staleUntil ?? null, renewedAt: staleUntil === undefined ? null : at },
     },

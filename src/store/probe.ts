@@ -57,7 +57,7 @@ const conditionRowsSchema = z.tuple([
 
 const SELECT_CONDITION = `
   SELECT pg_database_size(current_database())::float8 AS "databaseBytes", count(*)::int AS names,
-    (count(*) FILTER (WHERE least(next_dns_at, next_registry_at) < $1))::int AS "overdueLookups",
+    (count(*) FILTER (WHERE least(next_dns_lookup_at, next_registry_lookup_at) < $1))::int AS "overdueLookups",
     (SELECT extract(epoch FROM max(posted_at))::float8 FROM notifications WHERE subject_kind = 'digest') AS "lastDigestAt",
     (SELECT extract(epoch FROM max(at))::float8 FROM seals WHERE team_id = installation_team()) AS "lastSealAt",
     (SELECT extract(epoch FROM max(at))::float8 FROM anchors WHERE team_id = installation_team()) AS "lastAnchorAt",

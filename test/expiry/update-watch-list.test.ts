@@ -43,7 +43,7 @@ describe('the watch list after a success', () => {
       registeredBy: 'U0ALICE',
       snooze: undefined,
       lapse: undefined,
-      nextRegistryAt: NOW,
+      nextRegistryLookupAt: NOW,
     });
   });
 

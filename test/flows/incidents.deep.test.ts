@@ -81,8 +81,8 @@ async function advanceAndLookUp(days: number): Promise<void> {
   await t.demo.moveTime(days * DAY_MS);
   await until('a registry lookup', async () => {
     await t.demo.bot.catchUp();
-    const { nextRegistryAt } = (await t.demo.bot.expiry.find(NAME)) ?? {};
-    return nextRegistryAt !== undefined && nextRegistryAt.getTime() > t.service.clock.registry();
+    const { nextRegistryLookupAt } = (await t.demo.bot.expiry.find(NAME)) ?? {};
+    return nextRegistryLookupAt !== undefined && nextRegistryLookupAt.getTime() > t.service.clock.registry();
   });
 }
 
@@ -111,7 +111,7 @@ async function waitForChange(hours: number, kind: string): Promise<Message> {
     `a report of ${kind}`,
     async () => {
       await t.demo.bot.catchUp();
-      const next = (await t.demo.bot.expiry.find(NAME))?.nextRegistryAt.getTime() ?? 0;
+      const next = (await t.demo.bot.expiry.find(NAME))?.nextRegistryLookupAt.getTime() ?? 0;
       // The second lookup follows the first one after half an hour.
       if (!isNoticed() && next > now() && now() - before < DAY_MS) await t.demo.moveTime(HOUR_MS);
       return isNoticed();

@@ -28,7 +28,7 @@ afterAll(async () => {
 /** Adds names of an owner. No lookup of them is due. */
 async function addNames(owner: string, names: readonly string[]): Promise<void> {
   await db.query(
-    `INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_dns_at, next_registry_at, last_lookup_at,
+    `INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_dns_lookup_at, next_registry_lookup_at, last_lookup_at,
        tags, owner_id, team_id, urgent)
      SELECT name, now() + $2 * interval '1 day', 'rdap', 'U0ADA', now(), now() + interval '10 years',
        now() + interval '10 years', now(), ARRAY[]::text[], $3, $4, false FROM unnest($1::text[]) AS name`,

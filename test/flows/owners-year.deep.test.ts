@@ -66,7 +66,7 @@ afterAll(() => client.end());
 /** Adds the names. No lookup is due within the year. */
 async function watchNames(): Promise<void> {
   await client.query(
-    `INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_dns_at, next_registry_at, last_lookup_at,
+    `INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_dns_lookup_at, next_registry_lookup_at, last_lookup_at,
        tags, owner_id, team_id, urgent)
      SELECT 'n' || n || '.rest', $2::timestamptz + interval '1 day' * (5 + n * 37 % 390), 'rdap', 'U0ADA', now(),
        now() + interval '10 years', now() + interval '10 years', now(), ARRAY[]::text[],

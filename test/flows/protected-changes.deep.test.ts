@@ -299,7 +299,7 @@ async function addNames(count: number, label: string, tags: readonly string[]): 
   await db.connect();
   try {
     await db.query(
-      `INSERT INTO domains (name, added_by, added_at, next_dns_at, next_registry_at, last_lookup_at, tags, team_id, urgent)
+      `INSERT INTO domains (name, added_by, added_at, next_dns_lookup_at, next_registry_lookup_at, last_lookup_at, tags, team_id, urgent)
        SELECT $2 || '-' || n || '.example', 'U0ALICE', now(), now() + interval '10 years', now() + interval '10 years',
          now(), $3, $4, false FROM generate_series(0, $1 - 1) AS n`,
       [count, label, tags, t.workspace.teamId],

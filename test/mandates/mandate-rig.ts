@@ -20,7 +20,7 @@ export function createMandateHelpers(rig: Rig) {
     ) {
       const ends = new Date(rig.now.getTime() + inDays * DAY_MS);
       await rig.sql(
-        `INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_dns_at, next_registry_at, last_lookup_at, tags)
+        `INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_dns_lookup_at, next_registry_lookup_at, last_lookup_at, tags)
          VALUES ($1, $2, 'rdap', 'U0ALICE', $3, $3, $3, $3, $4)`,
         name,
         ends,

@@ -54,8 +54,8 @@ beforeAll(async () => {
     now(),
   );
   // The next registry lookups are due in five days.
-  const nextRegistryAt = new Date(nowMs + 5 * 86_400_000);
-  await database.prisma.domain.updateMany({ data: { tags: ['guarded'], nextRegistryAt } });
+  const nextRegistryLookupAt = new Date(nowMs + 5 * 86_400_000);
+  await database.prisma.domain.updateMany({ data: { tags: ['guarded'], nextRegistryLookupAt } });
   await database.close();
 });
 afterAll(async () => {
@@ -183,7 +183,7 @@ test('killing processes while names are hijacked neither loses nor duplicates in
   // If a process was killed between the incident and the registry lookup, the lookup is due anyway.
   const unscheduled = await queryRows(`
     SELECT name FROM domains JOIN incidents USING (name)
-    WHERE last_lookup_at IS NULL AND next_registry_at > '${now().toISOString()}'`);
+    WHERE last_lookup_at IS NULL AND next_registry_lookup_at > '${now().toISOString()}'`);
   expect(unscheduled).toEqual([]);
   const delays = incidents.map(({ name, opened_at: at }) => Number(at) - (stolenAt.get(String(name)) ?? 0));
   expect(Math.max(...delays)).toBeLessThan(5 * MINUTE_MS);

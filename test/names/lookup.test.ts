@@ -102,9 +102,9 @@ describe('the registry lookup', () => {
     ['postponed', 1, true],
     ['not postponed', 0, false],
   ])('keeps a reserved time only if it was postponed: %s', (_, ms, isReserved) => {
-    const known = { nextRegistryAt: NOW };
+    const known = { nextRegistryLookupAt: NOW };
     const { after } = merge({ registryAt: later(ms) }, known);
-    expect([after.isRegistryReserved, after.nextRegistryAt]).toEqual([isReserved, later(ms)]);
+    expect([after.isRegistryReserved, after.nextRegistryLookupAt]).toEqual([isReserved, later(ms)]);
   });
 
   test.each<[string, 'parent' | 'dns', times: number, isAtOnce: boolean]>([
@@ -117,11 +117,11 @@ describe('the registry lookup', () => {
     for (let n = 1; n <= times; n += 1)
       ({ after } = merge(
         { [source]: seenAt(n * HOUR_MS, delegatedTo('ns1.b.example')) },
-        { ...after, nextRegistryAt: later(5 * DAY_MS) },
+        { ...after, nextRegistryLookupAt: later(5 * DAY_MS) },
         {},
         later(n * HOUR_MS),
       ));
-    expect(after.nextRegistryAt.getTime() === later(times * HOUR_MS).getTime()).toBe(isAtOnce);
+    expect(after.nextRegistryLookupAt.getTime() === later(times * HOUR_MS).getTime()).toBe(isAtOnce);
   });
 
   test.each([
@@ -149,9 +149,9 @@ describe('the registry lookup', () => {
     [-1, -1],
     [365 * DAY_MS, 7 * DAY_MS],
   ])('stays due, and is never later than its interval (%s)', (next, expected) => {
-    const { after } = merge({}, { nextRegistryAt: later(next), nextDnsAt: later(next) });
-    expect(after.nextRegistryAt).toEqual(later(expected));
-    expect(after.nextDnsAt).toEqual(later(Math.min(expected, DAY_MS)));
+    const { after } = merge({}, { nextRegistryLookupAt: later(next), nextDnsLookupAt: later(next) });
+    expect(after.nextRegistryLookupAt).toEqual(later(expected));
+    expect(after.nextDnsLookupAt).toEqual(later(Math.min(expected, DAY_MS)));
   });
 });
 

@@ -302,11 +302,11 @@ describe('a lookup', () => {
   test('saves the registry and DNS facts, and schedules the next lookup', async () => {
     const t = await arrange();
     await t.lookUp();
-    const { history, nextDnsAt, nextRegistryAt, isUrgent } = await t.known();
+    const { history, nextDnsLookupAt, nextRegistryLookupAt, isUrgent } = await t.known();
     expect(history.mx?.current?.value).toEqual(['10 mail.host.example']);
     expect(history.registrar?.current?.value).toEqual(['iana:9998', 'name:Sandbox Registrar Ltd']);
-    expect(t.hoursTo(nextDnsAt)).toBe(24);
-    expect(t.hoursTo(nextRegistryAt)).toBe(7 * 24);
+    expect(t.hoursTo(nextDnsLookupAt)).toBe(24);
+    expect(t.hoursTo(nextRegistryLookupAt)).toBe(7 * 24);
     expect(isUrgent).toBe(false);
     await t.close();
   });
@@ -323,11 +323,11 @@ describe('a lookup', () => {
       },
     };
     await lookUpName(namesContextWith({ ...t.deps, observer }), NAME, never);
-    const { nextDnsAt, nextRegistryAt } = await t.known();
-    expect([nextDnsAt, nextRegistryAt].map(t.hoursTo)).toEqual([0, 0]);
+    const { nextDnsLookupAt, nextRegistryLookupAt } = await t.known();
+    expect([nextDnsLookupAt, nextRegistryLookupAt].map(t.hoursTo)).toEqual([0, 0]);
     expect(await store.claimDue(now(), LEASE_MS, 1)).toEqual([NAME]);
     await t.lookUp();
-    expect(t.hoursTo((await t.known()).nextRegistryAt)).toBe(7 * 24);
+    expect(t.hoursTo((await t.known()).nextRegistryLookupAt)).toBe(7 * 24);
     await t.close();
   });
 
@@ -342,7 +342,7 @@ describe('a lookup', () => {
       },
     };
     await lookUpName(namesContextWith({ ...t.deps, rdap }), NAME, never);
-    expect(t.hoursTo((await t.known()).nextRegistryAt)).toBe(0);
+    expect(t.hoursTo((await t.known()).nextRegistryLookupAt)).toBe(0);
     await t.close();
   });
 
@@ -405,7 +405,10 @@ describe('a lookup', () => {
     await t.lookUp();
     expect(t.rdapRequests()).toBe(0);
     const waiting = await t.known();
-    expect(waiting).toMatchObject({ isRegistryReserved: true, nextRegistryAt: new Date(START + 2_000) });
+    expect(waiting).toMatchObject({
+      isRegistryReserved: true,
+      nextRegistryLookupAt: new Date(START + 2_000),
+    });
     for (let others = 0; others < 100; others += 1) t.deps.planner.reserve('rest', false, now());
     nowMs += 2_000;
     await t.lookUp();
@@ -420,12 +423,12 @@ describe('a lookup', () => {
     nowMs += 8 * DAY_MS;
     t.service.faults.set({ kind: 'status_500', match: { task: 'rdap.domain' } });
     await t.lookUp();
-    const { history, nextRegistryAt } = await t.known();
+    const { history, nextRegistryLookupAt } = await t.known();
     expect(history.registration).toMatchObject({
       current: { value: ['registered'] },
       unseen: { reason: 'registry_unavailable' },
     });
-    expect(t.hoursTo(nextRegistryAt)).toBe(1);
+    expect(t.hoursTo(nextRegistryLookupAt)).toBe(1);
     await t.close();
   });
 
@@ -437,7 +440,7 @@ describe('a lookup', () => {
     await t.lookUp();
     const suspected = await t.known();
     expect(suspected.knownChanges).toEqual([]);
-    expect(t.hoursTo(suspected.nextRegistryAt), 'the second lookup comes soon').toBe(0.5);
+    expect(t.hoursTo(suspected.nextRegistryLookupAt), 'the second lookup comes soon').toBe(0.5);
     nowMs += HOUR_MS;
     await t.lookUp();
     const { knownChanges, history } = await t.known();

@@ -66,7 +66,7 @@ async function arrange() {
       find: async (which: string) => {
         const found = await store.find(which);
         // Every DNS lookup is due, and no registry lookup.
-        return found && { ...found, nextDnsAt: now(), nextRegistryAt: new Date(nowMs + DAY_MS) };
+        return found && { ...found, nextDnsLookupAt: now(), nextRegistryLookupAt: new Date(nowMs + DAY_MS) };
       },
     },
     observer: {

@@ -24,7 +24,7 @@ const full: WatchedDomain = {
   trusted: { registrar: 'Régistrar “One”', at: at(4), transferExpectedAt: at(5) },
   deletedAt: at(6),
   lastLookupAt: at(7),
-  nextRegistryAt: at(8),
+  nextRegistryLookupAt: at(8),
   doubt: {
     code: 'distrusted',
     distrust: { code: 'transferred', at: at(11) },
@@ -38,7 +38,7 @@ test.each([
   ['added', full, undefined],
   ['added with nothing known', bare, undefined],
   ['filled in', bare, full],
-  ['emptied', full, { ...bare, nextRegistryAt: full.nextRegistryAt }],
+  ['emptied', full, { ...bare, nextRegistryLookupAt: full.nextRegistryLookupAt }],
 ])('a name that is %s is read back unchanged, alone and among others', async (_what, first, then) => {
   expect(await rig.store.add(first)).toBe(true);
   if (then !== undefined) expect(await rig.store.change(first, then)).toBe(true);

@@ -106,7 +106,7 @@ async function fill(): Promise<void> {
      SELECT id, 1, updated_at + interval '1 hour', updated_at FROM orders WHERE task = 'create' AND state <> 'DRAFT'`,
   );
   await admin.query(
-    `INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_dns_at, next_registry_at, reminded_threshold, renewed_at)
+    `INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_dns_lookup_at, next_registry_lookup_at, reminded_threshold, renewed_at)
      SELECT 'name' || n || '.rest', $1::timestamptz + interval '1 day' * (n % 365), 'rdap', 'U0ALICE', $1,
        $1::timestamptz + interval '1 second' * (n - 20), $1::timestamptz + interval '1 second' * (n - 20), CASE WHEN n % 365 < 60 THEN n % 365 ELSE 2147483647 END,
        CASE WHEN n % 50 = 0 THEN $1::timestamptz - interval '1 hour' * (n % 5000) END

@@ -22,7 +22,7 @@ async function teamsOf(table: string, key: string) {
 
 async function watch(name: string): Promise<void> {
   await database.prisma.domain.create({
-    data: { name, addedBy: 'U0ALICE', addedAt: NOW, nextDnsAt: NOW, nextRegistryAt: NOW },
+    data: { name, addedBy: 'U0ALICE', addedAt: NOW, nextDnsLookupAt: NOW, nextRegistryLookupAt: NOW },
   });
 }
 

@@ -24,7 +24,7 @@ let store: PortfolioStore;
 beforeAll(async () => {
   store = createPortfolioStore(database, 'T0TEAM');
   await database.run(Prisma.sql`
-    INSERT INTO domains (name, added_by, added_at, next_dns_at, next_registry_at, tags, team_id)
+    INSERT INTO domains (name, added_by, added_at, next_dns_lookup_at, next_registry_lookup_at, tags, team_id)
     SELECT 'name' || n || '.rest', 'U0ALICE', ${NOW}, ${NOW}, ${NOW}, ARRAY['old'], 'T0TEAM' FROM generate_series(1, ${NAMES}) n`);
 }, 60_000);
 

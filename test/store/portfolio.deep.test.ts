@@ -15,7 +15,7 @@ useTestDatabase((opened) => {
 
 beforeAll(async () => {
   await database.run(Prisma.sql`
-    INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_dns_at, next_registry_at, tags, owner_id, team_id)
+    INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_dns_lookup_at, next_registry_lookup_at, tags, owner_id, team_id)
     SELECT 'name' || n || '.rest', ${NOW}::timestamptz + interval '5 minutes' * n, 'rdap', 'U0ALICE', ${NOW}, ${NOW}, ${NOW},
       CASE WHEN n % 1000 = 0 THEN ARRAY['brand'] ELSE ARRAY['t' || n % 100] END, 'U' || n % 500, 'T0TEAM'
     FROM generate_series(1, 100000) n`);

@@ -23,7 +23,7 @@ beforeAll(async () => {
     })),
   };
   await database.run(Prisma.sql`
-    INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_dns_at, next_registry_at, posture, team_id)
+    INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_dns_lookup_at, next_registry_lookup_at, posture, team_id)
     SELECT 'name' || n || '.rest', ${NOW}::timestamptz + interval '5 minutes' * n, 'rdap', 'U0ALICE', ${NOW}, ${NOW}, ${NOW},
       ${JSON.stringify(posture)}::jsonb, 'T0TEAM'
     FROM generate_series(1, ${NAMES}::int) n`);

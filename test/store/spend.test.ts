@@ -118,8 +118,8 @@ test('upcoming renewals are counted by month and zone, without names that lapse 
     expiresAt: new Date(expiresAt),
     addedBy: 'U0ALICE',
     addedAt: JULY,
-    nextDnsAt: JULY,
-    nextRegistryAt: JULY,
+    nextDnsLookupAt: JULY,
+    nextRegistryLookupAt: JULY,
     ...more,
   });
   await database.prisma.domain.createMany({
@@ -146,8 +146,8 @@ test('names count as unused if a lookup found no use and they neither lapse nor 
       name,
       addedBy: 'U0ALICE',
       addedAt: JULY,
-      nextDnsAt: JULY,
-      nextRegistryAt: JULY,
+      nextDnsLookupAt: JULY,
+      nextRegistryLookupAt: JULY,
       inUse: name === 'unseen.rest' ? null : name === 'lives.rest',
       ...(name === 'let-go.rest' ? { lapseConfirmedAt: JULY } : {}),
       ...(name === 'deleted.rest' ? { deletedAt: JULY } : {}),

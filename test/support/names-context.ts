@@ -29,6 +29,6 @@ export function recordWith(name: string, history: NameHistory, now: Date): NameR
     ...createWatchedDomain(name, 'U0ALICE', now),
     ...{ name, version: 1, history, knownChanges: [], lapse: undefined },
     ...{ hasOwner: false, posture: undefined, findings: [] },
-    ...{ nextDnsAt: now, nextRegistryAt: now, isRegistryReserved: false, isUrgent: false },
+    ...{ nextDnsLookupAt: now, nextRegistryLookupAt: now, isRegistryReserved: false, isUrgent: false },
   };
 }

@@ -15,7 +15,7 @@ export async function fillPortfolio(
   names: number,
 ): Promise<void> {
   await client.query(
-    `INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_dns_at, next_registry_at,
+    `INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_dns_lookup_at, next_registry_lookup_at,
        last_lookup_at, tags, owner_id, note, registrar, team_id, urgent, in_use, history)
      SELECT 'name' || n || '.' || ($2::text[])[CASE WHEN n % 2 = 0 THEN 1 ELSE 2 + n / 2 % 10 END],
        CASE WHEN n % 50 = 7 THEN NULL ELSE now() + interval '15 minutes' * (n * 7919 % 100000) END, 'rdap', 'U0ALICE', now(),

@@ -17,7 +17,7 @@ export async function fillWatchList(
 ): Promise<void> {
   await client.query("SET TIME ZONE 'UTC'");
   await client.query(
-    `INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_dns_at, next_registry_at, reminded_threshold)
+    `INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_dns_lookup_at, next_registry_lookup_at, reminded_threshold)
      SELECT 'name' || n || '.rest', $1::timestamptz + interval '1 day' * (n % 365) + interval '3 hours', 'rdap', 'U0ALICE',
             $1, $1::timestamptz + interval '1 second' * n, $1::timestamptz + interval '1 second' * n,
             COALESCE((SELECT min(t) FROM unnest(ARRAY[60, 30, 14, 7, 3, 1]) t WHERE t >= n % 365), 2147483647)

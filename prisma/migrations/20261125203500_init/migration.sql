@@ -361,8 +361,8 @@ CREATE TABLE "domains" (
     "added_at" TIMESTAMPTZ(3) NOT NULL,
     "reminded_threshold" INTEGER NOT NULL DEFAULT 2147483647,
     "registered_by" TEXT,
-    "moved_from" TIMESTAMPTZ(3),
-    "moved_at" TIMESTAMPTZ(3),
+    "previous_expires_at" TIMESTAMPTZ(3),
+    "expiry_changed_at" TIMESTAMPTZ(3),
     "renewed_until" TIMESTAMPTZ(3),
     "renewed_at" TIMESTAMPTZ(3),
     "trusted" JSONB,
@@ -377,8 +377,8 @@ CREATE TABLE "domains" (
     "in_use" BOOLEAN,
     "posture" JSONB,
     "findings" TEXT[] DEFAULT ARRAY[]::TEXT[],
-    "next_dns_at" TIMESTAMPTZ(3) NOT NULL,
-    "next_registry_at" TIMESTAMPTZ(3) NOT NULL,
+    "next_dns_lookup_at" TIMESTAMPTZ(3) NOT NULL,
+    "next_registry_lookup_at" TIMESTAMPTZ(3) NOT NULL,
     "registry_reserved" BOOLEAN NOT NULL DEFAULT false,
     "urgent" BOOLEAN NOT NULL DEFAULT false,
     "lease_until" TIMESTAMPTZ(3),
@@ -768,7 +768,7 @@ CREATE INDEX "orders_redirects" ON "orders" ("created_at") WHERE "task" = 'redir
 CREATE INDEX "revealable_secrets_kept" ON "revealable_secrets" ("expires_at") WHERE "sealed" IS NOT NULL;
 CREATE INDEX "domains_undated" ON "domains" ("name") WHERE "expires_at" IS NULL;
 CREATE INDEX "domains_unused" ON "domains" ("name") WHERE "in_use" = false;
-CREATE INDEX "domains_due" ON "domains" ("urgent" DESC, LEAST("next_dns_at", "next_registry_at"));
+CREATE INDEX "domains_due" ON "domains" ("urgent" DESC, LEAST("next_dns_lookup_at", "next_registry_lookup_at"));
 CREATE INDEX "incidents_open" ON "incidents" ("team_id", "opened_at") WHERE "state" IN ('open', 'raised');
 -- The sending transaction reads from the log what items may still send and what mandates have spent.
 CREATE INDEX "events_of_items" ON "events" ("subject_id", (coalesce("data"->>'n', '')))

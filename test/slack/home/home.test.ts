@@ -32,7 +32,7 @@ function newListed(name: string, day: string, daysLeft: number): ListedName {
     deletedAt: undefined,
     lastLookupAt: REQUESTED_AT,
     deletionPhase: undefined,
-    nextRegistryAt: REQUESTED_AT,
+    nextRegistryLookupAt: REQUESTED_AT,
     doubt: undefined,
     whois: undefined,
     snooze: undefined,
