@@ -97,12 +97,12 @@ test('an admin approves alone, everyone is notified, and another admin signs it 
     /Emergency approvals to sign off[\s\S]*Renew cafe\.rest.*approved alone by <@U0ADA> \(break glass\)/,
   );
   expect(await homeOf(t.carol)).not.toContain('to sign off');
-  expect(await homeOf(t.ada)).toContain('Another admin has to sign it off.');
+  expect(await homeOf(t.ada)).toContain('Another admin has to sign off on it.');
   expect(await replyAfter(t.ada, () => t.ada.click(order.card, 'order_sign_off'))).toContain(
-    'You approved this alone, so another admin has to sign it off.',
+    'You approved this alone, so another admin has to sign off on it.',
   );
   expect(await replyAfter(t.alice, () => t.alice.click(order.card, 'order_sign_off'))).toContain(
-    'You requested this, so another admin has to sign it off.',
+    'You requested this, so another admin has to sign off on it.',
   );
   expect(await replyAfter(t.carol, () => t.carol.click(order.card, 'order_sign_off'))).toContain(
     'Only admins can sign this off.',

@@ -94,7 +94,7 @@ describe('with both interfaces', () => {
     expect(textOf(view)).toContain('Uses the service’s JSON interface');
     const overXml = await chooseXml(view);
     expect(listFields(overXml)).not.toContain('fname');
-    expect(textOf(overXml)).toContain('I send the ID first');
+    expect(textOf(overXml)).toContain('so I put it first');
     const typed = { address: '1 Quay\nGate 4', fax: '030 5550101' };
     const order = await waitForOrder(t.workspace, () => t.alice.submit(overXml, typed));
     await order.waitForResult('SUCCEEDED');

@@ -55,7 +55,7 @@ test('a receipt proves its order, and the ledger proves everything, up to a publ
     () => {
       const [line] = t.workspace
         .messages(DOMAINS)
-        .filter((message) => textOf(message).includes('Ledger anchors of '));
+        .filter((message) => textOf(message).includes('Anchors of the audit log for '));
       const [reply] = t.workspace
         .messages(DOMAINS)
         .filter(({ thread_ts }) => thread_ts !== undefined && thread_ts === line?.ts);

@@ -156,7 +156,7 @@ describe('a mandate', () => {
     for (const name of names) await addName(name, 200);
     const order = await requestMandate({ ...TERMS, mandate_names: '*.rest', until: dayAhead(300) });
     expect(order.card.text).toMatch(/^Mandate to renew \*\.rest: waiting for approval$/);
-    expect(textOf(order.card)).toMatch(/Per: calendar year · Until: \d+ \w+ \d{4} · Renews: 10 days early/);
+    expect(textOf(order.card)).toMatch(/per calendar year · Until: \d+ \w+ \d{4} · Renews: 10 days early/);
     expect(textOf(order.card)).toMatch(/Covers \d+ names · about €\S+ a year/);
     const look = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(order.card, 'order_look'));
     for (const name of names) expect(textOf(look)).toContain(name);

@@ -83,7 +83,7 @@ test('a deleted name without dates offers a restore if one is possible, but neve
   expect(buttons()).toEqual(['name_edit']);
 
   const list = await send('expiring 60');
-  expect(list).toMatch(/bakery\.rest.*deleted.*restore now, because the deadline is unknown/);
+  expect(list).toMatch(/bakery\.rest.*deleted.*restore deadline unknown, so restore it now/);
   expect(list).toMatch(/brunch\.rest.*deleted.*can’t be recovered/);
   expect(buttons().filter((id) => id === 'reminder_restore')).toHaveLength(1);
   await t.alice.openHome();

@@ -91,7 +91,7 @@ test('the signing page of a mandate shows every name that it covers today', asyn
   const { html } = await people.open(await signLink(order));
   expect(html).toContain('What it covers today');
   for (const name of ['*.rest', ...names]) expect(html).toContain(name);
-  expect(html).toContain('Per: calendar year');
+  expect(html).toContain('per calendar year');
   await t.alice.click(order.card, 'order_cancel');
   await order.waitForResult('CANCELLED');
 });
