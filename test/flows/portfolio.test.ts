@@ -277,16 +277,21 @@ describe('names', () => {
 });
 
 describe('an absence', () => {
+  const today = new Date().toISOString().slice(0, 10);
+  const year = Number(today.slice(0, 4));
+  const nextDay = (monthAndDay: string) =>
+    `${`${year}-${monthAndDay}` > today ? year : year + 1}-${monthAndDay}`;
+
   it.each([
-    ['U0CAROL', '2026-12-10', '2026-12-11T05:00:00Z'],
-    ['U0CAROL', '2027-07-10', '2027-07-11T04:00:00Z'],
-    ['U0BOB', '2026-12-10', '2026-12-11T00:00:00Z'],
-  ])('ends at midnight in the time zone of %s, after %s', async (id, day, ends) => {
+    ['U0CAROL', nextDay('12-10'), 29],
+    ['U0CAROL', nextDay('07-10'), 28],
+    ['U0BOB', nextDay('12-10'), 24],
+  ])('ends at midnight in the time zone of %s, after %s', async (id, day, utcHours) => {
     const person = t.workspace.as(id);
     const answer = await actAndReadReply(t.workspace, person, () =>
       person.command(DOMAINS, `/domain away ${day} <@U0ADA>`),
     );
-    expect(answer).toContain(`<!date^${Date.parse(ends) / 1_000}^`);
+    expect(answer).toContain(`<!date^${Date.parse(day) / 1_000 + utcHours * 3_600}^`);
     await actAndReadReply(t.workspace, person, () => person.command(DOMAINS, '/domain back'));
   });
 });
