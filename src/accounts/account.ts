@@ -77,7 +77,7 @@ export function isTeamAccount(account: Account): boolean {
   return account.userId === undefined;
 }
 
-export type { UsedTokenSteps as TokenSteps } from '../service/authenticator/token-steps.ts';
+export type { UsedTokenSteps } from '../service/authenticator/token-steps.ts';
 
 /** Returns `alice in context 4`, for example. */
 export function formatAccountName(account: {

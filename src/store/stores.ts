@@ -1,4 +1,4 @@
-import type { AccountStore, TokenSteps } from '../accounts/account.ts';
+import type { AccountStore, UsedTokenSteps } from '../accounts/account.ts';
 import type { BotSigner } from '../approvals/charter.ts';
 import type { ProposalStore } from '../approvals/proposals/ports.ts';
 import type { KeyStore, LinkStore } from '../approvals/signing/ports.ts';
@@ -54,7 +54,7 @@ import { createWebhookStore } from './webhooks.ts';
 export interface InstallationStores {
   readonly installation: InstallationStore;
   readonly accounts: AccountStore;
-  readonly tokenSteps: TokenSteps;
+  readonly tokenSteps: UsedTokenSteps;
   readonly savedSettings: SettingsStore;
   readonly watchList: WatchListStore;
   readonly feeds: FeedStore;

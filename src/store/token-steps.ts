@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { TokenSteps } from '../accounts/account.ts';
+import type { UsedTokenSteps } from '../accounts/account.ts';
 import { type Database, Prisma, wrapStore } from './database.ts';
 
 /** Clocks differ by fewer steps than this. A step further ahead was written before the clock was set back. */
@@ -8,7 +8,7 @@ const MAX_STEPS_AHEAD = 10;
 const stepRowsSchema = z.array(z.object({ step: z.number() }));
 
 /** Remembers used one-time tokens across replicas and restarts. */
-export function createTokenStepStore({ run, prisma }: Database): TokenSteps {
+export function createTokenStepStore({ run, prisma }: Database): UsedTokenSteps {
   return wrapStore('tokenSteps', {
     claimStep: async (user, step) => {
       const login = normalizeLogin(user);

@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest';
-import type { TokenSteps } from '../../src/accounts/account.ts';
+import type { UsedTokenSteps } from '../../src/accounts/account.ts';
 import type { Database } from '../../src/store/database.ts';
 import { createTokenStepStore } from '../../src/store/token-steps.ts';
 import { useTestDatabase } from '../support/database.ts';
@@ -10,7 +10,7 @@ let database: Database;
 useTestDatabase((opened) => {
   database = opened;
 });
-let steps: TokenSteps;
+let steps: UsedTokenSteps;
 
 beforeAll(async () => {
   steps = createTokenStepStore(database);
