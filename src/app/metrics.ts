@@ -56,7 +56,7 @@ function createGauges(registry: Registry): ReadonlyMap<string, Gauge> {
 
 function createInstruments(registry: Registry) {
   const registers = [registry];
-  // A slower commit is acknowledged after 2 s; Slack gives up after 3 s.
+  // If a commit takes longer than 2 s, the delivery is acknowledged anyway. Slack gives up after 3 s.
   const buckets = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 2.5, 3, 5, 10, 30];
   return {
     serviceRequests: new Histogram({
@@ -74,7 +74,7 @@ function createInstruments(registry: Registry) {
     }),
     acknowledgements: new Histogram({
       name: 'domain_steward_ack_seconds',
-      help: 'Time to acknowledge a delivery of Slack, by kind',
+      help: 'Time to acknowledge a request from Slack, by kind',
       labelNames: ['kind'],
       buckets,
       registers,
@@ -86,7 +86,7 @@ function createInstruments(registry: Registry) {
     }),
     jobFailures: new Counter({
       name: 'domain_steward_job_failures_total',
-      help: 'Failed runs of jobs and failed items of loops, by name',
+      help: 'Failed jobs and loop iterations, by name',
       labelNames: ['name'],
       registers,
     }),

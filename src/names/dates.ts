@@ -6,7 +6,7 @@ import { findZoneProfile } from '../zones/rules.ts';
 import type { ZoneProfile } from '../zones/zone.ts';
 import type { Facts } from './facts.ts';
 import type { RecordProblem, Registration, RegistryLookup } from './registry-record.ts';
-import { type Distrust, findDistrust, type TrustedRecord, updateTrust } from './trust.ts';
+import { type DistrustReason, findDistrustReason, type TrustedRecord, updateTrust } from './trust.ts';
 
 /*
  * When a registration ends, according to the registry's record, orders and people. Each lookup or order
@@ -46,7 +46,7 @@ export type UnreliableDateReason =
   | { readonly code: 'not_registered' }
   | { readonly code: 'undated'; readonly problem: RecordProblem }
   /** The date changed in a way that suggests a transfer, and the team knows of none. */
-  | { readonly code: 'distrusted'; readonly distrust: Distrust; readonly newDate: Date }
+  | { readonly code: 'distrusted'; readonly distrust: DistrustReason; readonly newDate: Date }
   /** The record still shows the earlier date long after a renewal. */
   | { readonly code: 'renewal_not_shown'; readonly shown: Date };
 
@@ -111,7 +111,7 @@ export function updateDatesAfterLookup(
   if (result.kind === 'failed') return { ...dates, doubt: { code: 'undated', problem: result.problem } };
 
   const { registration } = result;
-  const distrust = findDistrust(dates.trusted, registration, now);
+  const distrust = findDistrustReason(dates.trusted, registration, now);
   const updated = {
     ...dates,
     trusted: distrust === undefined ? updateTrust(dates.trusted, registration, now) : dates.trusted,

@@ -207,6 +207,6 @@ export function isNone(value: string): boolean {
   return value.toLowerCase() === NONE;
 }
 
-export function selectsLeftOwners(value: string): boolean {
+export function matchesDepartedOwners(value: string): boolean {
   return value.toLowerCase() === 'left';
 }

@@ -77,7 +77,7 @@ export const impactItemSchema = z.discriminatedUnion('code', [
     severity: severitySchema,
     by: z.enum(DEPENDENCIES),
     count: z.int(),
-    /** The number of names redirected only by private orders, which aren't listed in `names`. */
+    /** The number of names that depend on this one only through private orders. They aren't in `names`. */
     privateCount: z.int(),
     names: textsSchema,
   }),
@@ -116,7 +116,7 @@ export interface ImpactInput {
 }
 
 export const WEB_FACTS: readonly FactName[] = ['a', 'aaaa', 'www_a', 'www_aaaa'];
-const USE_FACTS: readonly FactName[] = [...WEB_FACTS, 'mx'];
+const USAGE_FACTS: readonly FactName[] = [...WEB_FACTS, 'mx'];
 /** Null MX (RFC 7505). */
 export const NO_MAIL = '0 .';
 const CODES_WORST_FIRST: readonly ImpactItem['code'][] = [
@@ -229,7 +229,7 @@ export function markStaleImpact(impact: Impact, now: Date): Impact {
   if (now.getTime() - impact.seenAt.getTime() <= MAX_CURRENT_AGE_MS) return impact;
   const otherItems = impact.items.filter((item) => item.code !== 'unseen');
   const unseenFacts = impact.items.flatMap((item) => (item.code === 'unseen' ? item.facts : []));
-  const facts = [...new Set([...USE_FACTS, ...unseenFacts])];
+  const facts = [...new Set([...USAGE_FACTS, ...unseenFacts])];
   const ready = impact.areNewNameserversReady;
   return {
     ...impact,
@@ -300,7 +300,7 @@ function listDependentItems(input: ImpactInput): ImpactItem[] {
 
 function listUnseenItems({ task, facts }: ImpactInput): ImpactItem[] {
   const neededFacts = [
-    ...USE_FACTS,
+    ...USAGE_FACTS,
     ...(task === 'nameservers' ? (['ds'] as const) : []),
     ...(task === 'authcode' || task === 'owner-change' ? (['statuses'] as const) : []),
   ];
@@ -367,7 +367,7 @@ function listRecordItems(checks: readonly NameserverCheck[]): ImpactItem[] {
 }
 
 function areAllUsesKnown({ facts, dependents }: ImpactInput): boolean {
-  return dependents !== undefined && USE_FACTS.every((fact) => getFactValue(facts[fact]) !== undefined);
+  return dependents !== undefined && USAGE_FACTS.every((fact) => getFactValue(facts[fact]) !== undefined);
 }
 
 function areServersReady(checks: readonly NameserverCheck[] | undefined): Certainty {

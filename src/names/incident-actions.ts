@@ -57,7 +57,7 @@ export async function confirmIncident(
   );
   if (outcome.ok && !isOpen(outcome.incident)) {
     if (isTransferIncident(outcome.incident)) await confirmTransfer(context, outcome.incident.name);
-    // The lookup removes the finding `incident`.
+    // The lookup clears the `incident` finding.
     await context.records.requestLookup(outcome.incident.name, context.now());
   }
   return outcome;

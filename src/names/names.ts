@@ -14,7 +14,7 @@ import { createLookupPlanner } from './lookup-planner.ts';
 import { listConfirmedTransfers, listNameOrders } from './name-orders.ts';
 import { createDelegationObserver } from './observe-delegation.ts';
 import { checkConfirmation, findProofOrHint, getLiveSendTime } from './order-evidence.ts';
-import { createImpacts } from './order-impact.ts';
+import { createImpactService } from './order-impact.ts';
 import { createOrderIncidents } from './order-incidents.ts';
 import type { NameRecord } from './ports.ts';
 import { createTimeLimit } from './time-limit.ts';
@@ -79,7 +79,7 @@ export function createNames(context: NamesContext) {
     /** Looks up whether the registry shows that an accepted order was carried out. */
     findConfirmation: (order: Order, item: OrderItem) => findConfirmation(context, order, item),
     orderIncidents: createOrderIncidents(context),
-    impacts: createImpacts(context),
+    impacts: createImpactService(context),
   };
 }
 

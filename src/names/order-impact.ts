@@ -43,7 +43,7 @@ interface ImpactQuery {
   readonly newNameServers: readonly string[] | undefined;
 }
 
-export function createImpacts(context: NamesContext) {
+export function createImpactService(context: NamesContext) {
   const { impacts, now } = context;
   const runningLookups = new Map<string, Promise<void>>();
 
@@ -70,8 +70,8 @@ export function createImpacts(context: NamesContext) {
       assessNow(context, { name, task, newNameServers: undefined }, context.quickDns, QUICK_TIMEOUT_MS),
     /** Uses earlier lookups only, like `assessUse`. */
     assessStored: (name: string, task: ImpactTask) => assessStored(context, name, task),
-    assessUse: (names: readonly string[]) => assessUse(context, names),
-    /** For a draft, whose impact is at most a few minutes old. */
+    assessUse: (names: readonly string[]) => assessUsage(context, names),
+    /** Only for drafts: their impact is at most a few minutes old. */
     findImpactAtRequest: async (order: Order) => (await impacts.findImpact(order.id))?.atRequest,
 
     /** @returns the stored impact; `none` if the task has no risk */
@@ -224,7 +224,7 @@ async function assessStored(context: NamesContext, name: string, task: ImpactTas
   return assessImpact({ task, dependents, ...toStoredFacts(history, context.now()) });
 }
 
-async function assessUse(
+async function assessUsage(
   { records, now }: NamesContext,
   names: readonly string[],
 ): Promise<ReadonlyMap<string, Certainty>> {

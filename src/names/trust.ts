@@ -18,7 +18,7 @@ export interface TrustedRecord {
   readonly transferExpectedAt: Date | undefined;
 }
 
-export type Distrust =
+export type DistrustReason =
   | { readonly code: 'registrar_changed'; readonly before: string; readonly now: string }
   /** The record no longer names the registrar. */
   | { readonly code: 'registrar_missing'; readonly before: string }
@@ -35,11 +35,11 @@ interface RegistrarKnowledge {
 type RegistrarSighting = Pick<Registration, 'registrar' | 'transferredAt'>;
 
 /** @returns why the record may show a transfer that the team doesn't know; undefined if it is trusted */
-export function findDistrust(
+export function findDistrustReason(
   trusted: TrustedRecord | undefined,
   record: RegistrarSighting,
   now: Date,
-): Distrust | undefined {
+): DistrustReason | undefined {
   if (trusted === undefined) return undefined;
   const { registrar: before } = trusted;
   const { registrar, transferredAt } = record;

@@ -30,7 +30,7 @@ export type ConfirmOutcome =
 
 interface ConfirmationContext {
   readonly evaluated: EvaluatedOrder;
-  /** Loaded only for an order that is sent immediately. */
+  /** Empty if the order needs an approval. */
   readonly budgets: BudgetUse;
   readonly firstExpiry: Date | undefined;
 }

@@ -50,7 +50,7 @@ export interface EffectivePolicy extends Policy {
   /** Tags that affect decisions about orders. */
   readonly tags: readonly string[];
   /**
-   * Set if a charter was signed, but none is valid. The environment's settings then also apply, and every order needs
+   * Set if a charter was signed, but none is valid. The environment variables then also apply, and every order needs
    * a signed approval.
    */
   readonly charterProblem:
@@ -87,7 +87,7 @@ export function findSilentIds(requirements: readonly RequirementPeople[]): reado
   return [...new Set(requirements.flatMap(({ silent }) => silent))].filter((id) => !notifiedIds.includes(id));
 }
 
-/** The version that signed approvals name. While no charter is valid, it is 0, so that people must approve again. */
+/** The policy version in signed approvals. While no charter is valid, it is 0, so that people must approve again. */
 export function getSignedVersion({ version, charterProblem }: EffectivePolicy): number {
   return charterProblem === undefined ? version : 0;
 }

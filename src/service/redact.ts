@@ -14,7 +14,7 @@ const MIN_LENGTH_ANYWHERE = 6;
 /** Secrets of at least this length with a digit or symbol are masked as whole words. */
 const MIN_WORD_LENGTH = 4;
 
-/** Words that are too common to mask everywhere. Services require longer passwords. */
+/** Short words, which responses often contain by coincidence. They aren't masked: real passwords are longer. */
 const SHORT_WORD = /^\p{L}{1,5}$/u;
 
 const COMMON_RESPONSE_WORDS: ReadonlySet<string> = new Set(
@@ -29,7 +29,7 @@ const COMMON_RESPONSE_WORDS: ReadonlySet<string> = new Set(
   ),
 );
 
-/** @param place `name` for an object key, which may equal a secret because it is the service's own word */
+/** @param place `name` for an object key, which comes from the service and may equal a secret by coincidence */
 export type Mask = (text: string, place?: 'value' | 'name') => string;
 
 /**

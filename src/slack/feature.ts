@@ -26,13 +26,13 @@ export interface Interaction {
   /** Must be called after the changes of this delivery are committed. Work that follows isn't awaited. */
   acknowledge(): void;
   /**
-   * Replies to this person only; a text is mrkdwn. Acknowledges the delivery, so changes must be committed first.
+   * Replies to this person only. A string is treated as mrkdwn. Acknowledges the delivery, so commit changes first.
    * @param options.replace replaces the clicked message, if Slack still allows it
    */
   respond(message: Message | string, options?: { readonly replace?: boolean }): Promise<void>;
   /**
-   * Reports the outcome if the delivery was acknowledged before the outcome was known. Otherwise, a card or thread
-   * shows the outcome.
+   * Reports the outcome if the delivery was acknowledged before it was known. Does nothing if it was known in time,
+   * because a card or thread shows it.
    */
   respondIfLate(message: Message | string): Promise<void>;
   /**
@@ -98,7 +98,7 @@ export interface Command {
   readonly summary: string;
   readonly example: string;
   /** Whether the command may end with `at TIME`. If undefined, `at` is an ordinary word. */
-  readonly time?: 'taken' | 'refused';
+  readonly time?: 'accepted' | 'rejected';
   run(call: CommandCall): Promise<void>;
 }
 

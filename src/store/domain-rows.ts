@@ -64,7 +64,7 @@ export const domainRow = defineRow(
   }) satisfies z.ZodType<unknown, Partial<Prisma.DomainModel>>,
 );
 
-export const recordRow = defineRow(
+export const nameRecordRow = defineRow(
   z.object({
     name: z.string(),
     version: z.number(),

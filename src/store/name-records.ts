@@ -13,7 +13,14 @@ import type { OrderTaskName } from '../orders/order.ts';
 import type { WebhookEvent } from '../outbox/webhooks/messages.ts';
 import { assignColumns, defineRow, optional, toStorableJson } from './columns.ts';
 import { type Database, Prisma, type Statement, wrapStore } from './database.ts';
-import { CLEARED_LAPSE, CLEARED_SNOOZE, recordRow, toDateColumns, toDates, toLapse } from './domain-rows.ts';
+import {
+  CLEARED_LAPSE,
+  CLEARED_SNOOZE,
+  nameRecordRow,
+  toDateColumns,
+  toDates,
+  toLapse,
+} from './domain-rows.ts';
 import { buildReminderUpdates, insertObservations } from './domain-statements.ts';
 import { saveIncident } from './incidents.ts';
 import { buildLeaseEnd, isLeaseExpired } from './leases.ts';
@@ -24,7 +31,7 @@ const MAX_DEPENDENTS = 2_000;
 const nameRowsSchema = z.array(z.object({ name: z.string() }));
 
 function readRecords(rows: unknown): NameRecord[] {
-  return recordRow.read(rows).map((record) => {
+  return nameRecordRow.read(rows).map((record) => {
     const { name, version, history, knownChanges, posture, findings } = record;
     const { nextDnsLookupAt, nextRegistryLookupAt, registryReserved, urgent } = record;
     return {
@@ -65,7 +72,7 @@ export function createNameRecordStore(
 ): NameRecordStore {
   const findMany = async (names: readonly string[]) =>
     readRecords(
-      await run(Prisma.sql`SELECT ${recordRow.columns} FROM domains WHERE name = ANY(${[...names]})`),
+      await run(Prisma.sql`SELECT ${nameRecordRow.columns} FROM domains WHERE name = ANY(${[...names]})`),
     );
 
   return wrapStore('names', {
@@ -185,7 +192,7 @@ export function createNameRecordStore(
     findMentions: async (name) => {
       const [recordRows, redirectRows] = await Promise.all([
         run(Prisma.sql`
-          SELECT ${recordRow.columns} FROM domains
+          SELECT ${nameRecordRow.columns} FROM domains
           WHERE name <> ${name} AND strpos(history::text, ${name}) > 0
           ORDER BY name LIMIT ${MAX_DEPENDENTS}`),
         run(selectRedirects(name)),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { dropMissing, type Maybe } from '../lib/collections.ts';
 import { DAY_MS } from '../lib/duration.ts';
-import { isNone, type NameSort, selectsLeftOwners } from '../names/filter.ts';
+import { isNone, matchesDepartedOwners, type NameSort } from '../names/filter.ts';
 import type { NameQuery } from '../names/ports.ts';
 import { FINDING_CODES } from '../names/posture.ts';
 import { storedPostureSchema } from '../names/stored.ts';
@@ -64,7 +64,7 @@ function buildConditions(query: FilterQuery): Prisma.Sql[] {
   const { filter, names, now } = query;
   const daysFromNow = (days: number) => new Date(now.getTime() + days * DAY_MS);
   const tags = filter.tags.filter((tag) => !isNone(tag));
-  const owners = query.owners.filter((owner) => !isNone(owner) && !selectsLeftOwners(owner));
+  const owners = query.owners.filter((owner) => !isNone(owner) && !matchesDepartedOwners(owner));
   return dropMissing([
     ...joinOr([
       tags.length > 0 && Prisma.sql`d.tags && ${tags}::text[]`,
@@ -74,7 +74,7 @@ function buildConditions(query: FilterQuery): Prisma.Sql[] {
       owners.length > 0 && Prisma.sql`d.owner_id = ANY (${owners}::text[])`,
       // A name that will lapse needs no owner.
       query.owners.some(isNone) && Prisma.sql`d.owner_id IS NULL AND d.lapse_confirmed_at IS NULL`,
-      query.owners.some(selectsLeftOwners) &&
+      query.owners.some(matchesDepartedOwners) &&
         Prisma.sql`d.owner_left_at IS NOT NULL AND d.lapse_confirmed_at IS NULL`,
     ]),
     query.needsOwner &&

@@ -174,7 +174,7 @@ describe('linking', () => {
     expect(await renewAs(accounts, account?.id ?? '')).toBe('alice in 4');
   });
 
-  test('stores an application as unverified, besides the accounts of contexts', async () => {
+  test('stores an application as unverified, alongside the accounts for contexts', async () => {
     const accounts = newAccounts();
     await accounts.link('U0ALICE', newCredential());
     const { uuid, application, password: secret } = SANDBOX_ACCOUNTS.trustedApplication;

@@ -38,7 +38,7 @@ describe('the feed, read back by a calendar library', () => {
     expect(event?.component.getAllSubcomponents('valarm')).toEqual([]);
   });
 
-  test('uses the day in the team’s time zone, or the one that a person entered', async () => {
+  test('uses the day in the team’s time zone, except for days that a person entered', async () => {
     const late = { ...cafe, expiresAt: new Date('2027-02-28T23:30:00Z') };
     const given = { ...cafe, expiresAt: new Date('2027-03-01T00:00:00Z'), source: 'person' as const };
     const days = (await events([late, given])).map((event) => event.startDate.toString());

@@ -37,11 +37,11 @@ describe('an owner is asked', () => {
     ['not without an owner', owned(20, { owner: undefined }), false],
     ['not after leaving the workspace', owned(20, { ownerLeftAt: NOW }), false],
     ['not twice for one expiry', owned(20, { question }), false],
-    ['not after the date moved by days', owned(22, { question }), false],
+    ['not if the expiry date changes by a few days', owned(22, { question }), false],
     ['again a year later', owned(20, { question: { ...kept, expiry: dayIn(-345) } }), true],
     ['if the name changed hands without an answer', owned(20, { question, owner: 'U0BOB' }), true],
     ['not if the former owner kept the name', owned(20, { question: kept, owner: 'U0BOB' }), false],
-    ['not after requesting a lapse', owned(20, { lapse }), false],
+    ['not if the owner asked to let it lapse', owned(20, { lapse }), false],
     ['if another person requested a lapse', owned(20, { lapse: { ...lapse, requestedBy: 'U0BOB' } }), true],
   ])('%s', (_what, name, isAsked) => {
     expect(needsOwnerQuestion(name, SCHEDULE)).toBe(isAsked);

@@ -82,7 +82,7 @@ test('filters find the names with a finding', async () => {
   expect(await send('names finding:lamer')).toContain('Did you mean `finding:lame`');
 });
 
-test('webhooks report when a danger begins and ends', async () => {
+test('webhooks report when a danger appears and disappears', async () => {
   const now = t.service.clock.registry();
   const waitForWebhook = async (type: string) =>
     until(`a webhook ${type}`, async () => {

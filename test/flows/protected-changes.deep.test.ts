@@ -231,7 +231,7 @@ test('confirming an outdated change is refused, and the current one is shown', a
         .ephemerals()
         .findLast(
           (each) =>
-            textOf(each).includes('moving.rest*: tags `brand` → none') &&
+            textOf(each).includes('moving.rest*: tags: `brand` → none') &&
             buttonsOf(each).includes('facts_confirm'),
         ),
     { what: 'the current change' },
@@ -273,7 +273,7 @@ test('a new owner or channel takes effect immediately and is announced in the re
     { what: 'the announcement' },
   );
   expect(textOf(notice)).toMatch(
-    /<@U0ALICE> changed the owner and channel of 1 name.*routed\.rest.*owner none → <@U0BOB>; channel none → <#C0GENERAL>/s,
+    /<@U0ALICE> changed the owner and channel of 1 name.*routed\.rest.*owner: none → <@U0BOB>; channel: none → <#C0GENERAL>/s,
   );
 });
 

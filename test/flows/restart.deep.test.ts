@@ -48,7 +48,7 @@ test(
     const clicked = await Promise.all(
       ['soup.rest', 'sushi.rest', 'tapas.rest'].map(async (name) => ({
         name,
-        // Acknowledged before the kill.
+        // The command is acknowledged before the bot is killed.
         order: await requestByCommand(s.workspace, alice, `/domain renew ${name}`, DOMAINS, name),
       })),
     );

@@ -47,7 +47,7 @@ describe.each(Object.entries(CASES))('%s', (_what, address) => {
     );
   });
 
-  test('passkeys can be added only over https, and aren’t valid', async () => {
+  test('over http, passkeys can’t be added; without roots, none is valid', async () => {
     if (address !== PUBLIC.origin) {
       await t.bob.command(DOMAINS, '/domain key');
       const keys = await t.workspace.waitFor(() => t.bob.ephemerals().at(-1), { what: 'the passkeys' });

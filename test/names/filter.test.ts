@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import {
   hasFindingFilter,
   isNone,
+  matchesDepartedOwners,
   NO_FILTER,
   parseFilter,
-  selectsLeftOwners,
 } from '../../src/names/filter.ts';
 
 describe('a filter', () => {
@@ -60,10 +60,10 @@ test.each([
 });
 
 test('the owner filters “none” and “left” ignore case', () => {
-  expect([isNone('None'), isNone('left'), selectsLeftOwners('Left'), selectsLeftOwners('none')]).toEqual([
-    true,
-    false,
-    true,
-    false,
-  ]);
+  expect([
+    isNone('None'),
+    isNone('left'),
+    matchesDepartedOwners('Left'),
+    matchesDepartedOwners('none'),
+  ]).toEqual([true, false, true, false]);
 });

@@ -3,7 +3,7 @@ import { createLog } from '../../src/lib/log.ts';
 import { ABSENT, createFact, createUnknownFact, DNS_FACTS, type Facts } from '../../src/names/facts.ts';
 import type { NameHistory } from '../../src/names/history.ts';
 import { listFindingKeys } from '../../src/names/impact.ts';
-import { createImpacts } from '../../src/names/order-impact.ts';
+import { createImpactService } from '../../src/names/order-impact.ts';
 import type { OrderImpact } from '../../src/names/ports.ts';
 import { createDnsClient } from '../../src/registry/dns/client.ts';
 import { newGate } from '../orders/rig.ts';
@@ -25,7 +25,7 @@ function impactsWith(watched?: NameHistory) {
   const now = () => new Date(state.now);
   // An auth code changes no nameservers, so none are queried.
   const dns = createDnsClient({ servers: [], mayConnect: () => false });
-  const impacts = createImpacts(
+  const impacts = createImpactService(
     namesContextWith({
       records: {
         findMany: async () => [],

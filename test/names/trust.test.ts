@@ -5,7 +5,7 @@ import { buildWatchListChange } from '../../src/expiry/update-watch-list.ts';
 import { updateDatesAfterLookup } from '../../src/names/dates.ts';
 import type { Registration } from '../../src/names/registry-record.ts';
 import {
-  findDistrust,
+  findDistrustReason,
   hasUnknownTransfer,
   isAtForeignRegistrar,
   updateTrust,
@@ -135,8 +135,8 @@ test('a requested transfer is expected once, for 60 days', () => {
   const trusted = { registrar: 'Ours Ltd', at: NOW, transferExpectedAt: NOW };
   const [other, ours] = [{ registrar: 'New Ltd', transferredAt: undefined }, record(20)];
   const late = new Date(inDays(60).getTime() + 1);
-  expect(findDistrust(trusted, other, inDays(60))).toBeUndefined();
-  expect(findDistrust(trusted, other, late)).toMatchObject({ code: 'registrar_changed' });
+  expect(findDistrustReason(trusted, other, inDays(60))).toBeUndefined();
+  expect(findDistrustReason(trusted, other, late)).toMatchObject({ code: 'registrar_changed' });
   const expected = (seen: Parameters<typeof updateTrust>[1], now: Date) =>
     updateTrust(trusted, seen, now).transferExpectedAt !== undefined;
   expect([expected(ours, inDays(60)), expected(ours, late), expected(other, NOW)]).toEqual([
@@ -147,7 +147,10 @@ test('a requested transfer is expected once, for 60 days', () => {
   expect(expected({ ...ours, transferredAt: NOW }, inDays(1)), 'from another account').toBe(false);
   expect(expected({ ...ours, transferredAt: inDays(-1) }, inDays(1)), 'an older transfer').toBe(true);
   const known = { ...trusted, transferExpectedAt: undefined };
-  expect(findDistrust(known, { ...ours, transferredAt: NOW }, NOW), 'when it was trusted').toBeUndefined();
+  expect(
+    findDistrustReason(known, { ...ours, transferredAt: NOW }, NOW),
+    'when it was trusted',
+  ).toBeUndefined();
   expect(updateTrust(known, { ...ours, transferredAt: NOW }, NOW).transferExpectedAt).toBeUndefined();
 });
 

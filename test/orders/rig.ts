@@ -115,7 +115,7 @@ export async function startRig(
   options: {
     /** Replaces the scripted service. */ readonly client?: (accountId: string) => ServiceClient;
     /** The service's addresses for that client. */ readonly endpoints?: ServiceEndpoints;
-    /** Replaces the database on the run's server. */ readonly database?: TestDatabase;
+    /** Replaces the database that the test run created. */ readonly database?: TestDatabase;
   } = {},
 ) {
   const { endpoints = ENDPOINTS } = options;
@@ -129,7 +129,7 @@ export async function startRig(
   const realStore = createOrderStore(database, BOT_SIGNER);
   const state = {
     now: START,
-    /** How far the clock has moved since the leases were moved. */
+    /** How far the clock has advanced since the leases were last shifted by the same time. */
     passedMs: 0,
     team: TEAM,
     policy: NO_RULES,

@@ -6,7 +6,7 @@ import type { JsonObject, View } from './protocol.ts';
 
 const VIEW_FIELDS = ['type', 'title', 'submit', 'close', 'blocks', 'private_metadata', 'callback_id'];
 
-/** Checks the payload of a view (docs.slack.dev, reference of views). */
+/** Checks the payload of a view (docs.slack.dev, views reference). */
 export function checkView(view: JsonObject, expected: 'modal' | 'home'): Problem[] {
   const check = new Checker();
   const pointer = '/view';

@@ -34,7 +34,7 @@ export type Verification =
       readonly sessionHash?: Secret | undefined;
       readonly sessionEndsAt?: number | undefined;
     }
-  /** For a trusted application, which has no documented check, and for a session passed in by the caller. */
+  /** For a session passed in by the caller, and for trusted applications: no documented task verifies them. */
   | { readonly verified: false };
 
 /** The share of a call's timeout that may be spent waiting for the next token. */

@@ -105,7 +105,7 @@ export const bulk = {
       usage: 'bulk [TASK]',
       summary: 'Request one task for up to 2,000 names from a CSV file',
       example: '/domain bulk renew',
-      time: 'taken',
+      time: 'accepted',
       run: runBulk,
     },
   ],

@@ -159,7 +159,7 @@ export function commandHelp({ usage, summary, example, needs, time }: HelpEntry)
   return textMessage(
     [
       ...[`*\`/domain ${usage}\`*`, `${summary}.`, `For example: \`${example}\``],
-      time === 'taken' ? TIME_HINT : '',
+      time === 'accepted' ? TIME_HINT : '',
       NEEDS_TEXTS[needs],
     ]
       .filter((line) => line !== '')

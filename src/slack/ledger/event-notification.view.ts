@@ -26,13 +26,13 @@ interface Routing {
   readonly channel?: string;
 }
 
-/** `owner none → @Bob`, only for what differs. */
+/** For example, `owner: none → @Bob`, only for the fields that differ. */
 function routingChanges(before: Routing, after: Routing): string[] {
   const ownerText = ({ owner }: Routing) => (owner === undefined ? 'none' : mention(owner));
   const channelText = ({ channel }: Routing) => (channel === undefined ? 'none' : `<#${channel}>`);
   return dropMissing([
-    before.owner !== after.owner && `owner ${ownerText(before)} → ${ownerText(after)}`,
-    before.channel !== after.channel && `channel ${channelText(before)} → ${channelText(after)}`,
+    before.owner !== after.owner && `owner: ${ownerText(before)} → ${ownerText(after)}`,
+    before.channel !== after.channel && `channel: ${channelText(before)} → ${channelText(after)}`,
   ]);
 }
 

@@ -234,10 +234,16 @@ export function dayMessage(
 ): Message {
   const renewed = acts.filter(({ act }) => act.held === undefined);
   const heldActs = acts.filter(({ act }) => act.held !== undefined);
+  const hasUpcoming = renewed.some(({ order }) => order !== undefined && isUpcoming(order));
+  const namesText = count(renewed.length, 'name');
   const text = [
     ...(renewed.length === 0
       ? []
-      : [`Mandates will renew ${count(renewed.length, 'name')} starting tomorrow`]),
+      : [
+          hasUpcoming
+            ? `Mandates will renew ${namesText} starting tomorrow`
+            : `Renewals by mandates: ${namesText}`,
+        ]),
     ...(heldActs.length === 0
       ? []
       : [
@@ -249,18 +255,20 @@ export function dayMessage(
     section(`*${text}*${part === 0 ? '' : ' (more)'}`),
     ...renewed.map(({ act, order }) => actRow(act, order, timeZone)),
     ...lineSections(heldActs.map(({ act }) => `⚠ ${heldLine(act)}`)),
-    ...(isLast && renewed.length > 1
-      ? actions(`mandate_day:${day}`, [
-          button('mandate_stop_all', `Stop all ${renewed.length}`, day, { style: 'danger' }),
-        ])
+    ...(isLast && renewed.length > 1 && hasUpcoming
+      ? actions(`mandate_day:${day}`, [button('mandate_stop_all', 'Stop all', day, { style: 'danger' })])
       : []),
     context(
       dropMissing([
-        renewed.length > 0 && '*Stop* cancels only this renewal; reminders for the name continue.',
+        hasUpcoming && '*Stop* cancels only this renewal; reminders for the name continue.',
         'To see or end mandates, use `/domain mandates`.',
       ]).join(' '),
     ),
   ]);
+}
+
+function isUpcoming({ state }: Order): boolean {
+  return state === 'APPROVED';
 }
 
 function actRow(
@@ -269,15 +277,15 @@ function actRow(
   timeZone: string,
 ): AnyBlock {
   const cost = price === undefined ? undefined : `about ${amountsText([price])}`;
-  const isUpcoming = order?.state === 'APPROVED';
+  const canStop = order !== undefined && isUpcoming(order);
   const facts = [
     `*${joinNames([name])}*`,
-    !isUpcoming && cost,
+    !canStop && cost,
     `expires ${formatDay(getUtcDay(expiresAt))}`,
-    order && (isUpcoming ? upcomingText(order, cost, timeZone) : stateText(order)),
+    order && (canStop ? upcomingText(order, cost, timeZone) : stateText(order)),
   ];
   const block = section(dropMissing(facts).join(' · '));
-  return isUpcoming
+  return canStop
     ? {
         ...block,
         accessory: button('order_stop', 'Stop', order.id, { label: `Stop the renewal of ${name}` }),

@@ -43,12 +43,12 @@ function detailTexts(details: ChangedName['before']): (readonly [string, string 
   ]);
 }
 
-/** `channel #brand → none`, only for the details that differ. */
+/** `channel: #brand → none`, only for the details that differ. */
 function detailChanges(before: ChangedName['before'], after: ChangedName['before']): string[] {
   const beforeTexts = new Map(detailTexts(before));
   return detailTexts(after).flatMap(([label, value]) => {
     const previous = beforeTexts.get(label);
-    return previous === value ? [] : [`${label} ${previous ?? 'none'} → ${value ?? 'none'}`];
+    return previous === value ? [] : [`${label}: ${previous ?? 'none'} → ${value ?? 'none'}`];
   });
 }
 

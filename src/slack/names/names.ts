@@ -5,10 +5,10 @@ import { sumRenewals } from '../../money/spend.ts';
 import {
   hasFindingFilter,
   isNone,
+  matchesDepartedOwners,
   matchesFindings,
   type NameFilter,
   parseFilter,
-  selectsLeftOwners,
 } from '../../names/filter.ts';
 import { countNames, DETAIL_COLUMNS, formatDetailCells } from '../../names/portfolio.ts';
 import type { ListedAssessedName, NameQuery, PortfolioEntry } from '../../names/ports.ts';
@@ -95,7 +95,7 @@ async function findOwners(
     const id = PERSON_ID.exec(value)?.[1];
     const word = value.replace(/^@/, '').toLowerCase();
     if (word === 'me') ids.push(person.id);
-    else if (isNone(word) || selectsLeftOwners(word)) ids.push(word);
+    else if (isNone(word) || matchesDepartedOwners(word)) ids.push(word);
     else if (id !== undefined) ids.push(id);
     else {
       const matchingIds = await findOwnersByName(context, word);

@@ -155,11 +155,6 @@ const SUPERSEDED_KINDS: Readonly<Partial<Record<IncidentKind, readonly IncidentK
   hold: ['delegation_gone'],
 };
 
-/** Adds a period unless the text ends with one, such as “Registrar Inc.”. */
-function endSentence(text: string): string {
-  return text.endsWith('.') ? text : `${text}.`;
-}
-
 export function runbookLines(
   kinds: readonly IncidentKind[],
   { isAtOtherRegistrar, registrar, hasService }: RegistrarInfo,
@@ -173,7 +168,7 @@ export function runbookLines(
   const support =
     registrar === undefined
       ? `${service}’s support.`
-      : endSentence(`${service}’s support or ${quote(registrar)}`);
+      : `${service}’s support${hasService ? ', or the registrar' : ''} (${quote(registrar)}).`;
   const toLine = (step: string) => `• ${hasService ? step : step.replaceAll('the service', 'the registrar')}`;
   const steps = [
     ...runbooks.flatMap((runbook) => runbook.steps),

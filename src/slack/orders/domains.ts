@@ -41,7 +41,7 @@ const contactField = (label: string, display: Partial<FieldDisplay> = {}) =>
 
 const REGISTRATION_FIELDS = {
   ownerc: contactField('Owner contact', {
-    hint: 'The contact’s ID at the domain service. For .rest, all three contacts need an email address there.',
+    hint: 'The contact’s ID at the domain service. For .rest, all three contacts need an email address on file with the service.',
   }),
   adminc: contactField('Admin contact'),
   techc: contactField('Tech contact'),
@@ -263,7 +263,7 @@ const TASKS: readonly DomainTask[] = Object.values(ORDER_TASKS)
   .filter(({ zoneTask }) => zoneTask !== undefined)
   .map((task) => {
     const { command, form } = CUSTOM_TASKS[task.name] ?? createSingleNameTask(task);
-    return { command: { ...command, time: isSchedulable(task.name) ? 'taken' : 'refused' }, form };
+    return { command: { ...command, time: isSchedulable(task.name) ? 'accepted' : 'rejected' }, form };
   });
 
 export const domains = {

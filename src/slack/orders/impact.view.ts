@@ -58,7 +58,7 @@ export function impactLines(impact: Impact | 'unseen'): string[] {
       ':grey_question: Couldn’t be checked. A website, mail or other names may depend on it.',
     ];
   }
-  const nothingFound = `${NO_WEBSITE_OR_MAIL}, and no other watched name depends on it. I only know about redirects set here or by a DNS alias.`;
+  const nothingFound = `${NO_WEBSITE_OR_MAIL}, and no other watched name depends on it. I only know about redirects set here, and DNS aliases.`;
   return [
     `*Impact* as of ${formatLocalTime(impact.seenAt)}`,
     ...noImpactLines(impact).map((line) => (line === NO_WEBSITE_OR_MAIL ? nothingFound : line)),

@@ -30,7 +30,7 @@ export const signedOffText = (title: string) => `Signed off: ${title}. The revie
 export const cancelledText = (title: string) => `Canceled: ${title}. Nothing was sent.`;
 export const stoppedText = (title: string) => `Stopped: ${title}. The remaining names won’t be sent.`;
 export const confirmedText = (order: Order) =>
-  `Confirmed: ${escapeText(orderTitle(order))}. I’m posting the card.`;
+  `You confirmed “${escapeText(orderTitle(order))}”. I’m posting the card.`;
 export const UNDO_REQUESTED = 'Undo requested. I’m posting the card.';
 
 export const outcomeTitle = (isDone: boolean) => (isDone ? 'Mark as done' : 'Mark as failed');

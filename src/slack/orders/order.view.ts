@@ -199,7 +199,7 @@ export function notifiedText({ reached, delayed }: NotifiedPeople): string {
   const formatNames = (people: readonly string[]) => joinWords(people.map(mention));
   const sentences = dropMissing([
     reached.length > 0 && `I messaged ${formatNames(reached)}.`,
-    delayed.length > 0 && `${formatNames(delayed)} will get a message later.`,
+    delayed.length > 0 && `I’ll message ${formatNames(delayed)} later.`,
   ]);
   return sentences.length === 0 ? 'I couldn’t reach any admin.' : sentences.join(' ');
 }

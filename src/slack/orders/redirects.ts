@@ -91,7 +91,7 @@ export const redirects = {
       usage: 'redirect [SOURCE]',
       summary: findTask('redirect').words.summary,
       example: '/domain redirect www.cafe.rest',
-      time: 'taken',
+      time: 'accepted',
       run: (call) => {
         const [source] = call.words;
         const values = source === undefined ? {} : { source };

@@ -57,7 +57,7 @@ export const sslContacts = {
       usage: 'ssl-contact [ID]',
       summary: findTask('ssl-contact').words.summary,
       example: '/domain ssl-contact 501',
-      time: 'taken',
+      time: 'accepted',
       run: (call) => {
         const [id, ...more] = call.words;
         if (more.length > 0) return call.respond(noContactIdText(call.words.join(' ')));

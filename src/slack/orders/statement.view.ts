@@ -261,9 +261,9 @@ function addressText({ request }: StatementItem): string {
 }
 
 const METHOD_TEXTS: Readonly<Record<string, string>> = {
-  password: 'password',
+  password: 'signs in with a password',
   trusted_application: 'trusted application',
-  two_factor: 'two-factor',
+  two_factor: 'two-factor sign-in',
 };
 
 function headText({ account, service, replyTo, ...statement }: Statement, order: Order): string {

@@ -22,7 +22,7 @@ const USER_FIELDS = {
   language: textField('Language', { placeholder: 'en' }),
   status: numberField('Status'),
   substatus: numberField('Substatus'),
-  parent_user: textField('Parent user', { hint: 'Only needed for a user under a sub-user.' }),
+  parent_user: textField('Parent user', { hint: 'Only needed if the new user belongs to a sub-user.' }),
   parent_context: numberField('Parent user’s context'),
 };
 
@@ -77,7 +77,7 @@ export const users = {
       usage: 'user',
       summary: findTask('user').words.summary,
       example: '/domain user',
-      time: 'taken',
+      time: 'accepted',
       run: (call) => openFormFromCommand(call, userForm, {}, { words: call.words, usedCount: 0 }),
     },
   ],

@@ -210,9 +210,7 @@ export function webhookBlocks(hosts: readonly string[]): (ActionsBlock | Context
 
 export function checkBlocks(): (ActionsBlock | ContextBlock)[] {
   return [
-    context(
-      'You can also check every setting, including environment variables, as the `doctor` command does.',
-    ),
+    context('*Check all settings* also checks the environment variables, like the `doctor` command.'),
     ...actions('examine', [button('settings_check', 'Check all settings', 'all')]),
   ];
 }

@@ -2,7 +2,7 @@ import type { RdapAnswer } from '../../../src/registry/rdap/client.ts';
 import { seeded } from '../../support/seeded.ts';
 
 /*
- * Random lives of a name: registry and DNS lookups, and actions of orders and people. A name has a true
+ * Random lives of a name: registry and DNS lookups, and orders, and people's actions. A name has a true
  * state, and every response shows it in one of the ways of real registries and resolvers.
  */
 
@@ -15,7 +15,7 @@ type SequenceTask = (typeof ORDER_TASKS)[number];
 export type Step = { readonly at: Date } & (
   | { readonly kind: 'registry'; readonly answer: RdapAnswer }
   | { readonly kind: 'dns'; readonly nameServers: readonly string[] | undefined; readonly isSigned: boolean }
-  /** An order through the bot. Evidence for a lost response is looked up at the end. */
+  /** An order through the bot. If a response was lost, evidence of the outcome is looked up at the end. */
   | {
       readonly kind: 'order';
       readonly task: SequenceTask;
@@ -25,7 +25,7 @@ export type Step = { readonly at: Date } & (
     }
   /** A person enters a date. */
   | { readonly kind: 'date'; readonly expiresAt: Date }
-  /** A person confirms a transfer as the team's. */
+  /** A person confirms that the team made a transfer. */
   | { readonly kind: 'transfer_confirmed' }
 );
 

@@ -22,7 +22,7 @@ test('twenty approvers get a direct message, and the thread mentions others and 
   const { text } = emergencyReply(order, many, { reached: ['U0P1'], delayed: ['U0P2'] });
   expect(text).toContain('<@U0P21>, <@U0P22>, <@U0P23>, <!subteam^S0LEGAL>: you could have approved it too.');
   expect(text).not.toContain('<@U0P20>');
-  expect(text).toContain('I messaged <@U0P1>. <@U0P2> will get a message later.');
+  expect(text).toContain('I messaged <@U0P1>. I’ll message <@U0P2> later.');
   const { text: withoutApprovers } = emergencyReply(order, event(), NOBODY_NOTIFIED);
   expect(withoutApprovers).not.toContain('could have');
   expect(withoutApprovers).toContain('I couldn’t reach any admin.');
