@@ -79,7 +79,9 @@ test.each(PEOPLE)('the Home tab of %s has an order to approve', async (id) => {
 
 test('the spending, orders, names and mandates commands have content', async () => {
   const bob = person('U0BOB');
-  expect(await askBot(bob, '/domain spend')).toMatch(/Spent about €\d+\.00 in \d+/);
+  // In January, some of the demo's thirty days are in the year before.
+  const year = new Date(Date.now() - 20 * DAY_MS).getUTCFullYear();
+  expect(await askBot(bob, `/domain spend ${year}`)).toMatch(/Spent about €\d+\.00 in \d+/);
   expect(await askBot(bob, '/domain orders mine')).toContain('tapas.rest');
   expect(await askBot(bob, '/domain names tag:brand')).toContain('cafe.rest');
   expect(await askBot(bob, '/domain mandates')).toContain('1 mandate in force');
