@@ -95,7 +95,7 @@ export function renewalText(day: string, price: string): string {
  * Says that the owner can still let the name lapse.
  * @param price as in {@link priceText}
  */
-export function ownerRenewalText(day: string, price: string): string {
+function ownerRenewalText(day: string, price: string): string {
   return `${renewalText(day, price)}, unless you let it lapse`;
 }
 
