@@ -188,7 +188,7 @@ test('everyone who can see an order can view it, but only approvers get buttons 
   const own = await openDetails(t.workspace, t.alice, order.card);
   expect(buttonsOf(own)).toEqual([]);
   const details = removeEscapes(textOf(own));
-  expect(details).toContain('*Account*: alice (password)\n*Context*: 4');
+  expect(details).toContain('*Account*: alice (signs in with a password)\n*Context*: 4');
   expect(details).toContain(`*Service*: ${t.service.jsonUrl}, JSON interface`);
   expect(details).toContain(`*1. cafe.rest*\n*Period*: 2 years\nPOST /domain/cafe.rest/_renew · ${order.id}`);
   expect(details, 'the context of the order').toMatch(/Price\W+unknown.*History/s);

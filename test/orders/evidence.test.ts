@@ -119,8 +119,9 @@ test('the same hint isn’t repeated, but a new one is shown', async () => {
 test('a hint disappears once a person settles the order', async () => {
   const order = await requestUnknown('people.rest');
   await lookUp(order.id, () => hint());
+  expect(await renderCurrentCard(order.id)).toContain('Public records (not proof)');
   expect((await resolveOrder(rig.orders, order.id, 'U0BOB', 'FAILED', undefined)).ok).toBe(true);
-  expect(await renderCurrentCard(order.id)).not.toContain('hint, no proof');
+  expect(await renderCurrentCard(order.id)).not.toContain('Public records');
   const settled = await rig.read(order.id);
   await lookUp(order.id, () => hint(statuses('active')));
   expect(await rig.read(order.id)).toEqual(settled);

@@ -41,7 +41,7 @@ describe('the bootstrap file', () => {
     expect(addressOf('example.com', { services })).toContain('rdap.example');
   });
 
-  test.each([undefined, [], {}, { services: {} }, { services: [] }, { services: [['a']] }])(
+  test.each([[undefined], [[]], [{}], [{ services: {} }], [{ services: [] }], [{ services: [['a']] }]])(
     'is refused if it is %j (case %#)',
     (body) => {
       expect(readRdapBootstrap(body)).toBeUndefined();
