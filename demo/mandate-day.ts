@@ -1,4 +1,4 @@
 /** Whether a text is the bot's daily message about renewals by mandates. */
 export function isMandateDay(text: string): boolean {
-  return /^Mandates (?:will|can’t) renew /.test(text);
+  return /^(?:Mandates (?:will|can’t) renew|Renewals by mandates:) /.test(text);
 }

@@ -88,7 +88,7 @@ async function requestMandate(terms: Record<string, string>): Promise<VisibleOrd
 const dayMessages = () =>
   t.workspace
     .messages(REMINDERS)
-    .filter((message) => /Mandates will renew|can’t renew .* approval/.test(textOf(message)));
+    .filter((message) => /Mandates (?:will|can’t) renew|Renewals by mandates/.test(textOf(message)));
 
 /** The latest daily message with a name. */
 async function waitForDayMessage(name: string): Promise<Message> {

@@ -105,7 +105,7 @@ export const signIt: GuidedPath = {
       title: 'Revoke it',
       text: 'A lost passkey is revoked: its signatures no longer count.',
       isDone: (situation) => isCeremonyDone(situation, 'Revoked'),
-      next: (situation) => targetKeyPage(situation, bob, 'key_revoke', 'Revoke it'),
+      next: (situation) => targetKeyPage(situation, bob, 'key_revoke', 'If you no longer use'),
     },
   ],
   text: 'That’s a signed approval. Someone who takes over Slack, or writes to the database, can’t send anything without such a passkey.',

@@ -234,22 +234,8 @@ export function dayMessage(
 ): Message {
   const renewed = acts.filter(({ act }) => act.held === undefined);
   const heldActs = acts.filter(({ act }) => act.held !== undefined);
-  const hasUpcoming = renewed.some(({ order }) => order !== undefined && isUpcoming(order));
-  const namesText = count(renewed.length, 'name');
-  const text = [
-    ...(renewed.length === 0
-      ? []
-      : [
-          hasUpcoming
-            ? `Mandates will renew ${namesText} starting tomorrow`
-            : `Renewals by mandates: ${namesText}`,
-        ]),
-    ...(heldActs.length === 0
-      ? []
-      : [
-          `${renewed.length === 0 ? 'Mandates can’t' : 'can’t'} renew ${count(heldActs.length, 'name')}, so ${heldActs.length === 1 ? 'it needs' : 'they need'} approval`,
-        ]),
-  ].join(', but ');
+  const hasUpcoming = renewed.some(({ order }) => order === undefined || isUpcoming(order));
+  const text = dayTitle(renewed.length, heldActs.length, hasUpcoming);
   const firstName = acts[0]?.act.name;
   return message(firstName === undefined ? text : `${text}. The first is ${formatDomainName(firstName)}.`, [
     section(`*${text}*${part === 0 ? '' : ' (more)'}`),
@@ -265,6 +251,19 @@ export function dayMessage(
       ]).join(' '),
     ),
   ]);
+}
+
+/** @param hasUpcoming whether a renewal can still be stopped */
+function dayTitle(renewedCount: number, heldCount: number, hasUpcoming: boolean): string {
+  const heldNames = count(heldCount, 'name');
+  if (renewedCount === 0)
+    return `Mandates can’t renew ${heldNames}, so ${heldCount === 1 ? 'it needs' : 'they need'} approval`;
+  const renewedNames = count(renewedCount, 'name');
+  const renewedText = hasUpcoming
+    ? `Mandates will renew ${renewedNames} starting tomorrow`
+    : `Renewals by mandates: ${renewedNames}`;
+  const heldText = `${heldNames} ${heldCount === 1 ? 'needs' : 'need'} approval`;
+  return heldCount === 0 ? renewedText : `${renewedText}, but ${heldText}`;
 }
 
 function isUpcoming({ state }: Order): boolean {

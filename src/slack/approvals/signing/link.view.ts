@@ -6,7 +6,7 @@ const LEADS: Readonly<Record<LinkPurpose, string>> = {
   resume: 'It was paused, so it needs a new signature. Review it, then sign it here:',
   facts: 'Review the change, then sign it here:',
   add: 'Add a passkey here:',
-  vouch: 'Use your passkey to vouch for this one:',
+  vouch: 'Vouch for it with your own passkey here:',
   revoke: 'If you no longer use this passkey, retire it here. A policy signed with it stays in force:',
   revoke_compromised:
     'If this passkey was lost, stolen or copied, revoke it as compromised here. All its signatures become invalid:',
