@@ -254,15 +254,13 @@ export async function loadRenewalForecast(
   watched: readonly (ExpiringName & { readonly owner?: string | undefined })[],
   viewer: SystemViewer,
 ): Promise<RenewalForecast> {
-  const names = watched.map(({ name }) => name);
-  const [openOrderIds, mandateByName] = await Promise.all([
-    deps.store.findOpenOrders('renew', names),
-    findCoveringMandates(deps, watched, viewer),
-  ]);
-  const sendTimes = new Map([
-    ...(await loadScheduledRenewals(deps, openOrderIds, viewer)),
-    ...(await planRenewals(deps, mandateByName)),
-  ]);
+  const plannedTimes = await planRenewals(deps, await findCoveringMandates(deps, watched, viewer));
+  // Read after planning, which leaves out names with an order: a mandate may have just ordered one.
+  const openOrderIds = await deps.store.findOpenOrders(
+    'renew',
+    watched.map(({ name }) => name),
+  );
+  const sendTimes = new Map([...plannedTimes, ...(await loadScheduledRenewals(deps, openOrderIds, viewer))]);
   const renewals = new Map<string, Date>();
   for (const { name, expiresAt } of await deps.mandates.findMany([...sendTimes.keys()])) {
     const sendAt = sendTimes.get(name);
@@ -299,10 +297,12 @@ async function planRenewals(
   const sendTimes: [string, Date][] = [];
   for (const name of await deps.mandates.filterUpcoming([...mandateByName.keys()])) {
     const activeMandate = mandateByName.get(name.name);
-    const loaded = activeMandate && (await loadRenewal(deps, activeMandate.order, name));
-    if (activeMandate === undefined || loaded === undefined || loaded.hasOpenOrder) continue;
+    if (activeMandate === undefined) continue;
     const { mandate } = activeMandate;
+    // Read before the name's open order, so that an order that is created now isn't counted twice.
     const used = usedByMandate.get(mandate.id) ?? (await deps.mandates.loadUsedAmounts(mandate.id));
+    const loaded = await loadRenewal(deps, activeMandate.order, name);
+    if (loaded === undefined || loaded.hasOpenOrder) continue;
     const actsAt = Math.max(name.expiresAt.getTime() - mandate.terms.notice * DAY_MS, now);
     const plan = decideRenewal(mandate, loaded.facts, used, new Date(actsAt));
     if (typeof plan === 'string') continue;

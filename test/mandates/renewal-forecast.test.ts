@@ -74,3 +74,37 @@ test('the forecast renewals together stay within the limit', async () => {
   await on.createMandate({ max_total: { currency: 'EUR', minor: 4_000 } });
   expect((await forecast('c.rest', 'b.rest', 'a.rest')).renewed).toEqual(['a.rest', 'b.rest']);
 });
+
+test.each(['covering', 'upcoming', 'used', 'account'] as const)(
+  'names that a mandate orders during the forecast aren’t left to people (%s)',
+  async (moment) => {
+    for (const name of ['a.rest', 'b.rest']) await on.watch(name, 13);
+    await on.createMandate({ max_total: { currency: 'EUR', minor: 4_000 } });
+    let hasRun = false;
+    const runMandatesAfter = async <T>(at: typeof moment, read: Promise<T>): Promise<T> => {
+      const result = await read;
+      if (at === moment && !hasRun) {
+        hasRun = true;
+        await on.run();
+      }
+      return result;
+    };
+    const { mandates } = rig.mandates;
+    const deps: typeof rig.mandates = {
+      ...rig.mandates,
+      loadAffectedTags: (names) => runMandatesAfter('covering', rig.mandates.loadAffectedTags(names)),
+      mandates: {
+        ...mandates,
+        filterUpcoming: (names) => runMandatesAfter('upcoming', mandates.filterUpcoming(names)),
+        loadUsedAmounts: (id) => runMandatesAfter('used', mandates.loadUsedAmounts(id)),
+        findLatestAccount: (name) => runMandatesAfter('account', mandates.findLatestAccount(name)),
+      },
+    };
+    const watched = ['a.rest', 'b.rest'].map((name) => ({ name }));
+    const { renewals, uncovered } = await loadRenewalForecast(deps, watched, 'system');
+    expect(hasRun).toBe(true);
+    expect((await on.listActs()).map(({ held }) => held)).toEqual([undefined, undefined]);
+    expect([...renewals.keys()].sort()).toEqual(['a.rest', 'b.rest']);
+    expect(uncovered).toEqual([]);
+  },
+);
