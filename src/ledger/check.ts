@@ -6,8 +6,8 @@ import { hashEventLine, hashSeal, hasValidSignature, type Seal } from './seal.ts
 import { computeTreeHead, toHex } from './tree.ts';
 
 /**
- * Detects changes that were made to the database without the bot. This proves nothing to third parties, because anyone
- * who can change the program can also change this check.
+ * Detects changes that were made to the database without the bot. This proves nothing to third parties, because the
+ * operator of the program can also change this check.
  */
 
 export interface LedgerSnapshot {

@@ -185,9 +185,9 @@ describe('silent approvers and stand-ins', () => {
     ['for an approver', 'U0CAROL', 'U0DORA', true],
     ['for another person', 'U0EVE', 'U0DORA', false],
     ['for a silent approver', 'U0SAM', 'U0DORA', false],
-    ['who is an approver', 'U0CAROL', 'U0BOB', false],
+    ['with their own right to approve', 'U0CAROL', 'U0BOB', false],
     ['for the requester', 'U0ALICE', 'U0DORA', false],
-    ['who is the requester', 'U0CAROL', 'U0ALICE', false],
+    ['with the requester’s ID', 'U0CAROL', 'U0ALICE', false],
   ])('the stand-in %s is notified only if they may approve', async (_, away, userId, isNotified) => {
     const standIns = new Map([[away, { userId, until: new Date() }]]);
     const context = contextWith({

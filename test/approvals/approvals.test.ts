@@ -163,7 +163,7 @@ describe('a stand-in', () => {
     expect(evaluateProgress(needsBoth, withBob).isApproved).toBe(true);
   });
 
-  test('who is also an approver counts as themselves', () => {
+  test('counts as themselves if they’re an approver too', () => {
     const { requirements } = evaluateProgress(
       demand([2, 'U0BOB', 'U0CAROL']),
       context({ approvals: ['U0CAROL'], with: carolForBob }),

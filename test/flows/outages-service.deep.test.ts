@@ -348,7 +348,7 @@ async function expectOutcome(each: RequestedCase, expected: string, sent: number
   const blocks = reply === undefined ? '' : JSON.stringify(reply.blocks);
   if (state === 'UNKNOWN') {
     expect(blocks, `${what}: the doubt`).toMatch(/outcome unknown/);
-    expect(blocks, `${what}: what is known`).toMatch(
+    expect(blocks, `${what}: the known part`).toMatch(
       /may have reached the service|service may have received it|doesn’t say clearly whether it was carried out/,
     );
     expect(blocks, `${what}: who settles it`).toMatch(/sent again automatically.*<@U0BOB>/s);

@@ -75,7 +75,7 @@ describe('an approval with a comment', () => {
       t.bob.click(order.card, 'order_approve_comment'),
     );
     expect(form.callback_id).toBe('approve');
-    expect(textOf(form), 'what is approved').toMatch(/Renew .*\.rest for 1 year[\s\S]*Period: 1 year/);
+    expect(textOf(form), 'the request to approve').toMatch(/Renew .*\.rest for 1 year[\s\S]*Period: 1 year/);
     expect(await t.bob.submit(form, { reason: 'The *client* pays' })).toEqual({ outcome: 'closed' });
     await order.waitForResult('SUCCEEDED');
     const replies = order.replies().map(textOf);

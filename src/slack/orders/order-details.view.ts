@@ -29,7 +29,6 @@ import {
   resultLines,
   sentLines,
   unsignedApproveButton,
-  wasSent,
 } from './order.view.ts';
 import { statementPages } from './statement.view.ts';
 import { orderHistory, outcomeGroupLines } from './thread.view.ts';
@@ -113,7 +112,7 @@ export function orderDetailsView({
   const isFirst = pageNumber === 1;
   const pageButton = (actionId: string, text: string) => button(actionId, text, order.id);
   return {
-    ...noticeView(wasSent(order) ? 'What was sent' : 'What will be sent', [
+    ...noticeView('Order details', [
       ...(note === undefined ? [] : [section(note)]),
       section(`*${escapeText(orderTitle(order))}*`),
       ...(isFirst ? [...sectionFields(orderFields(order, briefing)), ...nameBlocks(order, briefing)] : []),

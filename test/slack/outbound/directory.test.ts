@@ -73,10 +73,10 @@ describe('the admins of the workspace', () => {
 describe('a person', () => {
   it.each([
     ['a member', {}, 'member'],
-    ['deactivated', { deleted: true }, 'left'],
+    ['a deactivated user', { deleted: true }, 'left'],
     ['a guest of several channels', { is_restricted: true }, 'left'],
     ['a guest of one channel', { is_ultra_restricted: true }, 'left'],
-  ] as const)('who is %s has the right membership', async (_what, changes, membership) => {
+  ] as const)('as %s has the right membership', async (_what, changes, membership) => {
     await workspace.changePerson('U0BOB', changes, false);
     expect(await directory.findMembership('U0BOB')).toBe(membership);
     expect((await directory.loadPerson('U0BOB', HOME)).isMember).toBe(membership === 'member');
