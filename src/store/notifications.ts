@@ -28,13 +28,14 @@ const messageRow = defineRow(
     purpose: z.string(),
     channelId: optionalText,
     ts: optionalText,
-    shows: optionalText,
+    shownVersion: optionalText,
     contentHash: optionalText,
     dueAt: optional(z.coerce.date()),
     attempts: z.number(),
-    refused: optionalText,
+    refusalCode: optionalText,
   }),
   'm.',
+  { shownVersion: Prisma.sql`m.shows`, refusalCode: Prisma.sql`m.refused` },
 );
 
 /** Columns of a plan (alias `n`), with the messages of its subject. */
@@ -44,13 +45,11 @@ const planRow = defineRow(
       version: z.number(),
       isBackground: z.boolean(),
       attempts: z.number(),
-      refused: optionalText,
+      refusalCode: optionalText,
       notifications: z.array(
         messageRow.schema.transform(
-          ({ channelId, ts, shows: shownVersion, refused: refusalCode, ...fields }): Notification => ({
+          ({ channelId, ts, ...fields }): Notification => ({
             ...fields,
-            shownVersion,
-            refusalCode,
             message: channelId === undefined || ts === undefined ? undefined : { channelId, ts },
           }),
         ),
@@ -60,6 +59,7 @@ const planRow = defineRow(
   'n.',
   {
     ...subjectExpressions,
+    refusalCode: Prisma.sql`n.refused`,
     notifications: Prisma.sql`(
       SELECT coalesce(json_agg(${messageRow.json} ORDER BY m.posted_at, m.ts, m.purpose), '[]') FROM notifications m
       WHERE m.team_id = n.team_id AND m.subject_kind = n.subject_kind AND m.subject_id = n.subject_id
@@ -82,13 +82,6 @@ function isDue(now: Date): Prisma.Sql {
 /** Condition: the plan (alias `n`) is due. Only for subjects that are posted in Slack. */
 function isSlackPlanDue(now: Date, isBackground: boolean): Prisma.Sql {
   return Prisma.sql`n.subject_kind = ANY(${[...SUBJECT_KINDS]}::text[]) AND n.is_background = ${isBackground} AND ${isDue(now)}`;
-}
-
-function toClaimedSubject({
-  refused: refusalCode,
-  ...fields
-}: z.output<typeof planRow.schema>): ClaimedSubject {
-  return { ...fields, refusalCode };
 }
 
 /**
@@ -118,8 +111,7 @@ export function markPlanOutdated(teamId: string, { kind, id }: Subject, now: Dat
 }
 
 export function createNotificationStore({ run, prisma }: Database, teamId: string): NotificationStore {
-  const readPlan = async (statement: Prisma.Sql) =>
-    planRow.read(await run(statement)).map(toClaimedSubject)[0];
+  const readPlan = async (statement: Prisma.Sql) => planRow.read(await run(statement))[0];
   const runWithoutResult = async (statement: Prisma.Sql) => void (await run(statement));
   const buildSubjectKey = ({ kind, id }: Subject) => ({ teamId, subjectKind: kind, subjectId: id });
 
@@ -265,16 +257,11 @@ function releaseSubject(
   { kind, id, version }: ClaimedSubject,
   { updated, repeatAt, isComplete }: PassOutcome,
 ) {
-  const rows = updated.map(({ purpose, shownVersion, contentHash }) => ({
-    purpose,
-    shows: shownVersion,
-    contentHash,
-  }));
   return Prisma.sql`
       WITH updated AS (
-        UPDATE notifications n SET shows = u.shows, content_hash = COALESCE(u."contentHash", n.content_hash),
+        UPDATE notifications n SET shows = u."shownVersion", content_hash = COALESCE(u."contentHash", n.content_hash),
           due_at = NULL, attempts = 0
-        FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS u (purpose text, shows text, "contentHash" text)
+        FROM jsonb_to_recordset(${JSON.stringify(updated)}::jsonb) AS u (purpose text, "shownVersion" text, "contentHash" text)
         WHERE n.team_id = ${teamId} AND n.subject_kind = ${kind} AND n.subject_id = ${id} AND n.purpose = u.purpose
       )
       UPDATE notifications n SET lease_until = NULL, due_at = ${repeatAt ?? null}, attempts = 0,
