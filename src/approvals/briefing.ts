@@ -2,7 +2,6 @@ import { isDemoContext } from '../accounts/account.ts';
 import type { Expiry } from '../expiry/expiry.ts';
 import { type ExpiryChange, loadExpiryChange } from '../expiry/expiry-change.ts';
 import { loadPreview, type MandatePreview } from '../mandates/overview.ts';
-import { mandateTermsSchema } from '../mandates/terms.ts';
 import type { BudgetComparison } from '../money/budget-comparison.ts';
 import type { OrderCost } from '../money/prices.ts';
 import type { ListedIncident } from '../names/incident.ts';
@@ -15,6 +14,7 @@ import { computeCost, getBudgetComparer, pickBudgetedItems } from '../orders/ord
 import type { OrderLogEntry } from '../orders/order-events.ts';
 import { tryBuildStatement } from '../orders/statement.ts';
 import type { Statement } from '../orders/statement-shape.ts';
+import { readMandateTerms } from '../orders/tasks.ts';
 import { findNotifiedIds } from '../policy/policy.ts';
 import { loadPendingDecision, type PendingDecision } from './approvers.ts';
 
@@ -120,6 +120,6 @@ export async function loadDraftBriefing(
 
 async function loadMandatePreview(orders: OrdersContext, order: Order): Promise<MandatePreview | undefined> {
   if (order.task !== 'mandate') return undefined;
-  const terms = mandateTermsSchema.safeParse(order.input).data;
+  const terms = readMandateTerms(order.input);
   return terms && loadPreview(orders, order, terms);
 }

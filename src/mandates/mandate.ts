@@ -1,8 +1,9 @@
 import type { Order } from '../orders/order.ts';
+import { readMandateTerms } from '../orders/tasks.ts';
 import { matchPatterns, type NamePatterns, splitPatterns } from '../policy/name-patterns.ts';
 import { toAffectedName } from '../policy/subject.ts';
 import type { MandateEnd } from './codes.ts';
-import { computeMandateEnd, type MandateTerms, mandateTermsSchema } from './terms.ts';
+import { computeMandateEnd, type MandateTerms } from './terms.ts';
 
 /**
  * A mandate is an order that sends nothing itself and is `SUCCEEDED` while active. Each renewal is a separate order
@@ -30,7 +31,7 @@ export interface ActiveMandate {
 export function readMandate(order: Order): Mandate | undefined {
   if (order.task !== 'mandate' || order.state !== 'SUCCEEDED' || order.closedAt === undefined)
     return undefined;
-  const terms = mandateTermsSchema.safeParse(order.input).data;
+  const terms = readMandateTerms(order.input);
   if (terms === undefined) return undefined;
   return {
     id: order.id,

@@ -175,10 +175,10 @@ function parseSort(filter: NameFilter, value: string): ReturnType<typeof parseWo
 }
 
 function parseFindings(filter: NameFilter, values: readonly string[]): ReturnType<typeof parseWord> {
-  const isCode = (value: string) => FINDING_CODES.some((code) => code === value.toLowerCase());
-  const unknownValue = values.find((value) => !isCode(value));
+  const findCode = (value: string) => FINDING_CODES.find((code) => code === value.toLowerCase());
+  const unknownValue = values.find((value) => findCode(value) === undefined);
   if (unknownValue !== undefined) return { issue: { code: 'unknown_finding', value: unknownValue } };
-  const codes = values.flatMap((value) => FINDING_CODES.find((code) => code === value.toLowerCase()) ?? []);
+  const codes = values.flatMap((value) => findCode(value) ?? []);
   return { filter: { ...filter, findings: [...filter.findings, ...codes] } };
 }
 

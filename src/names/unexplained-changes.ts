@@ -29,6 +29,12 @@ export const INCIDENT_KINDS = [
 ] as const;
 export type IncidentKind = (typeof INCIDENT_KINDS)[number];
 
+/** Dangers that exist without a change. */
+export const DANGERS_WITHOUT_CHANGE: ReadonlySet<IncidentKind> = new Set([
+  'nameserver_registrable',
+  'all_lame',
+]);
+
 /** A change, as shown by one fact. */
 export interface NameChange extends FactChange {
   readonly kind: IncidentKind;

@@ -2,7 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { type HoldReason, holdReasonSchema } from '../../mandates/codes.ts';
 import { DANGER_CODES, type DangerCode } from '../../names/posture.ts';
-import { INCIDENT_KINDS, type IncidentKind } from '../../names/unexplained-changes.ts';
+import {
+  DANGERS_WITHOUT_CHANGE,
+  INCIDENT_KINDS,
+  type IncidentKind,
+} from '../../names/unexplained-changes.ts';
 import { ORDER_TASK_NAMES } from '../../orders/order.ts';
 import { findTask } from '../../orders/tasks.ts';
 import type { LifecyclePhase } from '../../zones/lifecycle.ts';
@@ -121,8 +125,6 @@ const INCIDENT_TEXTS: Readonly<Record<IncidentKind, string>> = {
   owner: 'its registrant changed',
   unregistered: 'it is no longer registered',
 };
-/** Dangers that exist without a change. */
-const KINDS_WITHOUT_CHANGE: ReadonlySet<IncidentKind> = new Set(['nameserver_registrable', 'all_lame']);
 
 const FINDING_TEXTS: Readonly<Record<DangerCode, string>> = {
   expired: 'it has expired or was deleted',
@@ -191,7 +193,7 @@ const TIME_FORMAT = new Intl.DateTimeFormat('en-GB', {
 function formatText(event: WebhookEvent): string {
   switch (event.type) {
     case 'incident.opened':
-      return `${event.data.name}: ${INCIDENT_TEXTS[event.data.code]}${KINDS_WITHOUT_CHANGE.has(event.data.code) ? '' : ', and no one here ordered this'}.`;
+      return `${event.data.name}: ${INCIDENT_TEXTS[event.data.code]}${DANGERS_WITHOUT_CHANGE.has(event.data.code) ? '' : ', and no one here ordered this'}.`;
     case 'incident.changed':
       return event.data.code === 'raised'
         ? `${event.data.name}: the alarm was raised. Its owner, the approvers and the admins are notified.`

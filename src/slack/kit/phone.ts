@@ -23,16 +23,24 @@ export function countPhoneLines(mrkdwn: string): number {
     .reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / LINE_LENGTH)), 0);
 }
 
-export function cutToLines(mrkdwn: string, maxLines: number): string {
-  if (countPhoneLines(mrkdwn) <= maxLines) return mrkdwn;
+/** @param toLine builds the line around the text */
+export function cutToLines(
+  mrkdwn: string,
+  maxLines: number,
+  toLine: (text: string) => string = (text) => text,
+): string {
+  const fits = (line: string) => countPhoneLines(line) <= maxLines;
+  const fullLine = toLine(mrkdwn);
+  if (fits(fullLine)) return fullLine;
+  const cutAt = (length: number) => toLine(truncateMarkup(mrkdwn, length));
   // A binary search, because a message from the service may have thousands of characters.
   let [fittingLength, excessiveLength] = [1, mrkdwn.length];
   while (excessiveLength - fittingLength > 1) {
     const length = Math.floor((fittingLength + excessiveLength) / 2);
-    if (countPhoneLines(truncateMarkup(mrkdwn, length)) <= maxLines) fittingLength = length;
+    if (fits(cutAt(length))) fittingLength = length;
     else excessiveLength = length;
   }
-  return truncateMarkup(mrkdwn, fittingLength);
+  return cutAt(fittingLength);
 }
 
 /** Returns the first texts that fit into `maxLines`. The last one is truncated if needed. */

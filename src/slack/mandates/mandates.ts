@@ -2,14 +2,10 @@ import { z } from 'zod';
 import { endMandate } from '../../mandates/life.ts';
 import { loadMandateStatuses } from '../../mandates/overview.ts';
 import { requestMandate } from '../../mandates/request.ts';
-import {
-  DEFAULT_NOTICE_DAYS,
-  MAX_NOTICE_DAYS,
-  MIN_NOTICE_DAYS,
-  mandateTermsSchema,
-} from '../../mandates/terms.ts';
+import { DEFAULT_NOTICE_DAYS, MAX_NOTICE_DAYS, MIN_NOTICE_DAYS } from '../../mandates/terms.ts';
 import { formatDecimal } from '../../money/amount.ts';
 import { stopOrder } from '../../orders/stop.ts';
+import { readMandateTerms } from '../../orders/tasks.ts';
 import { listVisible, loadVisible } from '../../orders/visibility.ts';
 import type {
   ActionCall,
@@ -106,7 +102,7 @@ const mandateForm = createListForm({
 
 /** Omits the end date, because a new mandate needs a later one. */
 function toFormValues(input: unknown): FormValues {
-  const terms = mandateTermsSchema.safeParse(input).data;
+  const terms = readMandateTerms(input);
   if (terms === undefined) return {};
   const { mandate_names, max_price, max_total, span, notice } = terms;
   return {

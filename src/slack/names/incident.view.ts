@@ -11,6 +11,7 @@ import {
 } from '../../names/incident.ts';
 import {
   computeTransferCountdown,
+  DANGERS_WITHOUT_CHANGE,
   type IncidentKind,
   isIncidentOrderId,
   type RuledOutOrder,
@@ -58,7 +59,6 @@ const TITLE_ENDINGS: Readonly<Record<IncidentKind, string>> = {
   owner: 'has a different registrant',
   lock: 'lost its lock',
 };
-const DANGERS_WITHOUT_CHANGE: ReadonlySet<IncidentKind> = new Set(['nameserver_registrable', 'all_lame']);
 const KIND_ORDER = Object.keys(TITLE_ENDINGS);
 
 export const INCIDENT_SENTENCES: Readonly<Record<IncidentKind, string>> = {

@@ -66,7 +66,7 @@ import {
   section,
 } from '../kit/blocks.ts';
 import { buttonsHint } from '../kit/buttons-hint.view.ts';
-import { isDirectMessage, truncateMarkup, uncapitalize } from '../kit/mrkdwn.ts';
+import { isDirectMessage, uncapitalize } from '../kit/mrkdwn.ts';
 import { countPhoneLines, cutToLines, fitLines, MAX_LINES } from '../kit/phone.ts';
 import { inForceText, MAX_HELD_ON_CARD, previewLines } from '../mandates/mandate.view.ts';
 import {
@@ -617,10 +617,7 @@ function stateLine(
   const fullText = joinParts(peopleText, facts);
   if (countPhoneLines(fullText) <= maxLines) return fullText;
   const lastingFacts = isAccepted ? facts.slice(0, -1) : facts;
-  const cutPeople = (length: number) => joinParts(truncateMarkup(peopleText, length), lastingFacts);
-  let length = peopleText.length;
-  while (length > 1 && countPhoneLines(cutPeople(length)) > maxLines) length -= 1;
-  return cutPeople(length);
+  return cutToLines(peopleText, maxLines, (shownPeople) => joinParts(shownPeople, lastingFacts));
 }
 
 function stateParts(

@@ -42,8 +42,6 @@ export function formatApproverError(id: string, error: SlackApiError): string {
   return `I can’t look up ${id}. ${cause} ${remedy}`;
 }
 
-const CHOOSE_ANOTHER = 'Choose another channel';
-
 /** The texts have no period at the end. */
 function describeRefusal(code: string): { readonly cause: string; readonly remedy: string } | undefined {
   if (code === 'not_in_channel') {
@@ -55,7 +53,7 @@ function describeRefusal(code: string): { readonly cause: string; readonly remed
       remedy: 'Copy the ID again. If the channel is private, invite me with /invite @Domain Steward',
     };
   }
-  if (code === 'is_archived') return { cause: 'the channel is archived', remedy: CHOOSE_ANOTHER };
+  if (code === 'is_archived') return { cause: 'the channel is archived', remedy: 'Choose another channel' };
   return code.startsWith('restricted_action')
     ? {
         cause: 'only some people can post there',
@@ -67,8 +65,8 @@ function describeRefusal(code: string): { readonly cause: string; readonly remed
 /** Says why the bot can't post reminders and what to do. */
 export function formatReminderChannelError(code: string): string {
   const refusal = describeRefusal(code);
-  if (refusal?.remedy === CHOOSE_ANOTHER)
-    return `${refusal.cause}. ${CHOOSE_ANOTHER} with \`/domain settings\`.`;
+  if (refusal !== undefined && code === 'is_archived')
+    return `${refusal.cause}. ${refusal.remedy} with \`/domain settings\`.`;
   const { cause, remedy } =
     refusal === undefined
       ? formatSlackError({ kind: 'refused', code, hasInvalidToken: false })

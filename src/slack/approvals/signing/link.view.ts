@@ -40,8 +40,6 @@ export function noKeyText(owners: readonly string[]): string {
   const ownersText =
     owners.length === 0
       ? 'No passkey is valid yet. Your operator has to add the first one’s fingerprint to SIGNING_ROOTS.'
-      : owners.length === 1
-        ? `${joinWords(owners.map(mention))} has a valid passkey and can vouch for yours, or sign this if they’re an admin.`
-        : `${joinWords(owners.map(mention))} have valid passkeys. One of them can vouch for yours, or sign this if they’re an admin.`;
+      : `${joinWords(owners.map(mention))} ${owners.length === 1 ? 'has a valid passkey and' : 'have valid passkeys. One of them'} can vouch for yours, or sign this if they’re an admin.`;
   return `This needs a signature, and none of your passkeys is valid. ${ownersText} See \`/domain key\`.`;
 }
